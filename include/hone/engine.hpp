@@ -1,0 +1,139 @@
+// The engine: answers at once with the best known solution, verifies and retunes in the background.
+#pragma once
+
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/post.hpp>
+#include <asio/prefer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <hone/clock.hpp>
+#include <hone/device.hpp>
+#include <hone/error.hpp>
+#include <hone/event.hpp>
+#include <hone/operation.hpp>
+#include <hone/policy.hpp>
+#include <hone/problem.hpp>
+#include <hone/solution.hpp>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+struct EngineOptions {
+  // Directory of the user database, made when missing; "" takes HONE_DATABASE, and without that nothing is stored.
+  std::string database;
+  // Read-only databases, asked in this order after the user database.
+  std::vector<std::string> system_databases;
+  Policy policy = Policy::serving();
+  Knob<LogLevel> log_level{LogLevel::warning, Origin::preset};
+  // Jobs that may wait; when there are more, the coldest is dropped.
+  std::size_t queue_capacity = 4096;
+  // A candidate that has not returned by then is quarantined and its worker replaced.
+  std::chrono::nanoseconds hang_timeout = std::chrono::seconds(30);
+  // How long the destructor waits for a running trial before it abandons the worker.
+  std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
+  std::shared_ptr<Clock> clock;  // none: system_clock()
+};
+
+struct Statistics {
+  std::uint64_t problems = 0;         // seen by this engine
+  std::uint64_t verified = 0;         // verifications that came to a verdict
+  std::uint64_t tuned = 0;            // tuning jobs that ended
+  std::uint64_t upgrades = 0;         // published replacements
+  std::uint64_t prepared = 0;         // stored candidates that were compiled and published
+  std::uint64_t trials = 0;           // candidates evaluated
+  std::uint64_t quarantined = 0;      // candidates quarantined
+  std::uint64_t queued = 0;           // jobs waiting
+  std::uint64_t running = 0;          // jobs in flight
+  std::uint64_t dropped = 0;          // jobs dropped from a full queue
+  std::uint64_t failed = 0;           // jobs that ended without a result
+  std::uint64_t skipped_records = 0;  // stored candidates that failed validation
+  std::chrono::nanoseconds busy{0};   // worker time spent measuring and preparing
+  bool store_degraded = false;
+};
+
+// All members are thread-safe. `find`, `report`, `pause`, `resume` and `statistics` may be called from callbacks.
+class Engine {
+ public:
+  // Opens the databases and starts the background. Throws Error for a bad option or variable; trouble with a database
+  // is an event and not an error.
+  explicit Engine(EngineOptions options = {});
+  // Stops the background: waits at most shutdown_timeout for a running trial, completes every waiting async_settle with
+  // Errc::shut_down, and stores what is finished. May be called on a thread of a callback's executor.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Throws Error(invalid_operation) when the name is taken or the operation is incomplete.
+  void add(std::shared_ptr<Device> device);
+  void add(std::shared_ptr<const Operation> operation);
+
+  // The best known solution, at once. On a problem seen before: lock-free, allocation-free, tens of nanoseconds. On a
+  // new one: microseconds. Never waits for a job, a flush, a compiler or a device. Bad input and problems that nothing
+  // can run give an empty solution with a reason.
+  template <ProblemStruct P>
+  Solution find(const P& problem) noexcept {
+    return find(Problem(problem));
+  }
+  Solution find(const Problem& problem) noexcept;
+  template <ProblemStruct P>
+  Solution find(const P& problem, const CallOptions& options) noexcept {
+    return find(Problem(problem), options);
+  }
+  Solution find(const Problem& problem, const CallOptions& options) noexcept;
+
+  // A binding reads the newest solution in a few nanoseconds. Empty where find's solution would be.
+  template <ProblemStruct P>
+  Binding bind(const P& problem, const CallOptions& options = {}) noexcept {
+    return bind(Problem(problem), options);
+  }
+  Binding bind(const Problem& problem, const CallOptions& options = {}) noexcept;
+
+  // Calls `callback` for every event from now on, posted to `executor`: never inside a call of the engine, in order
+  // when the executor is a strand or has one thread. A throwing callback is logged and harms nobody.
+  Subscription subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback);
+
+  // Completes with (std::error_code, Solution) when the background has nothing left to do for the problem: no job waits
+  // or runs. Any completion token. Cancellation (total, partial or terminal) completes with operation_aborted and
+  // leaves the job alone. The handler is posted to its associated executor and called exactly once.
+  template <class P, class CompletionToken>
+  auto async_settle(const P& problem, CompletionToken&& token, CallOptions options = {});
+
+  // Production evidence: the time one launch of the solution took. Durations that are not positive are ignored.
+  // Lock-free.
+  void report(const Solution& solution, std::chrono::nanoseconds observed) noexcept;
+
+  // No trial starts while paused; a running one ends first.
+  void pause() noexcept;
+  void resume() noexcept;
+  // Waits until no job waits or runs, at most `timeout`; true when it is so. Must not be called from a callback that
+  // the engine's work depends on.
+  bool drain(std::chrono::nanoseconds timeout);
+
+  Statistics statistics() const noexcept;
+  // The policy in force, and the change of it for later jobs. Throws Error(invalid_option).
+  Policy policy() const;
+  void set_policy(const Policy& policy);
+
+ private:
+  using SettleHandler = std::function<void(std::error_code, Solution)>;
+  // Returns a ticket for settle_cancel. The handler is called from the engine's own thread.
+  std::uint64_t settle_start(const Problem& problem, const CallOptions& options, SettleHandler handler);
+  struct Implementation;
+  static void settle_cancel(const std::weak_ptr<Implementation>& implementation, std::uint64_t ticket) noexcept;
+
+  std::shared_ptr<Implementation> implementation_;
+};
+
+}  // namespace hone
+
+#include <hone/async_settle.hpp>

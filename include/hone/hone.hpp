@@ -1,0 +1,4 @@
+// Everything of hone's core; built-in operations have headers of their own (hone/gemm.hpp).
+#pragma once
+
+#include <hone/engine.hpp>

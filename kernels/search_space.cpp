@@ -1,0 +1,1 @@
+#include <hone/search_space.hpp>

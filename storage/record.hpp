@@ -1,0 +1,83 @@
+// What the database remembers, as plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <hone/candidate.hpp>
+#include <hone/environment.hpp>
+#include <hone/problem.hpp>
+#include <string>
+#include <vector>
+
+namespace hone::storage {
+
+// A candidate of a record with what was known of it.
+struct RecordedCandidate {
+  Candidate candidate;
+  Timing timing;
+  std::uint64_t workspace = 0;  // bytes
+
+  friend bool operator==(const RecordedCandidate&, const RecordedCandidate&) = default;
+};
+
+enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
+
+// How a timing was taken.
+struct MeasurementPolicy {
+  bool cold_cache = false;
+  std::uint32_t min_samples = 0;
+  friend bool operator==(const MeasurementPolicy&, const MeasurementPolicy&) = default;
+};
+
+// What is kept for a problem in an environment.
+struct Record {
+  ProblemKey key;
+  std::string problem;            // canonical text
+  std::uint64_t environment = 0;  // Environment::id()
+  bool measured = true;           // false: predicted by a model
+  RecordedCandidate best;
+  std::vector<RecordedCandidate> rivals;  // next best first
+  MeasurementPolicy measurement;
+  std::chrono::sys_seconds date{};
+  std::chrono::nanoseconds budget_spent{0};
+  std::uint64_t evaluations = 0;
+  bool complete = false;  // the search ended by itself
+  StopReason stop = StopReason::none;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+enum class TrialStatus : std::uint8_t {
+  ok,
+  not_applicable,
+  prepare_failed,
+  launch_failed,
+  wrong_result,
+  timed_out,
+  crashed
+};
+
+// One evaluated candidate, winner or loser.
+struct Trial {
+  ProblemKey key;
+  std::uint64_t environment = 0;
+  RecordedCandidate candidate;
+  TrialStatus status = TrialStatus::ok;
+  std::string reason;  // of a failure
+  std::chrono::sys_seconds date{};
+
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+// A candidate that must not run again for a problem in an environment.
+struct Quarantined {
+  ProblemKey key;
+  std::uint64_t environment = 0;
+  Candidate candidate;
+  std::string cause;
+  std::chrono::sys_seconds date{};
+
+  friend bool operator==(const Quarantined&, const Quarantined&) = default;
+};
+
+}  // namespace hone::storage

@@ -1,0 +1,108 @@
+// Jobs that the engine gives to a stream worker, and what comes back. Workers measure; the engine decides.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <hone/candidate.hpp>
+#include <hone/operation.hpp>
+#include <hone/problem.hpp>
+#include <hone/solver.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+namespace hone::workers {
+
+enum class TrialStatus : std::uint8_t { ok, not_applicable, prepare_failed, launch_failed, wrong_result, timed_out };
+
+// One evaluated candidate.
+struct Trial {
+  Candidate candidate;
+  TrialStatus status = TrialStatus::ok;
+  Timing timing;                // known when status is ok
+  bool screened = false;        // dropped after a probe: the timing is of one or few runs
+  std::uint64_t workspace = 0;  // bytes
+  std::string reason;           // of a failure
+};
+
+// `challenger` against `incumbent`, measured in turns so that load and clocks meet both alike. The ratio is the median
+// of challenger time over incumbent time of neighbouring samples, with its distribution-free 95 % interval.
+struct Comparison {
+  Candidate challenger;
+  Timing incumbent_timing;
+  Timing challenger_timing;
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+};
+
+// A candidate that is ready to run.
+struct Prepared {
+  Candidate candidate;
+  std::shared_ptr<const Invoker> invoker;
+  std::uint64_t workspace = 0;  // bytes
+};
+
+struct Subject {
+  Problem problem;
+  std::shared_ptr<const Operation> operation;
+  std::vector<Candidate> quarantined;  // never run
+};
+
+struct Budget {
+  std::chrono::nanoseconds wall_time{0};  // of measuring, pauses not counted
+  std::uint64_t evaluations = 0;
+  std::uint64_t patience = 0;
+};
+
+// Prepares one candidate and checks its result; measures nothing.
+struct PrepareJob {
+  Subject subject;
+  Candidate candidate;
+};
+
+// Evaluates the claimed candidate and its rivals. Rivals much slower than the best are dropped after one probe, the
+// rest are compared with the claimed one in turns. Sampling stops as soon as neither threshold lies inside an interval.
+struct VerifyJob {
+  Subject subject;
+  Candidate claimed;
+  std::optional<std::chrono::duration<double, std::nano>> reported;  // none: judged against rivals only
+  std::vector<Candidate> rivals;
+  double tolerance = 0.15;   // threshold of measured / reported
+  double tie_margin = 0.02;  // threshold of the comparisons
+  std::chrono::nanoseconds wall_time{0};
+};
+
+// Finds the best candidate: first `first` in order, then each solver's default configuration, then, with
+// `search_parameters`, points of their spaces in random order without replacement. The best is confirmed against the
+// incumbent in turns, under the same check of results.
+struct TuneJob {
+  Subject subject;
+  Candidate incumbent;
+  std::vector<Candidate> first;
+  bool search_parameters = true;
+  bool may_compile = true;  // false: only solvers that need no compiling for this problem
+  double tie_margin = 0.02;
+  Budget budget;
+  std::uint64_t seed = 1;
+};
+
+using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;
+
+enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
+
+struct Outcome {
+  std::vector<Trial> trials;            // in the order of evaluation; the claimed or incumbent one first
+  std::vector<Comparison> comparisons;  // against the claimed or incumbent candidate, fastest challenger first
+  std::vector<Prepared> prepared;       // every candidate named in comparisons, and the claimed or incumbent one
+  StopReason stop = StopReason::none;
+  std::uint64_t evaluations = 0;
+  std::chrono::nanoseconds busy{0};  // time spent working, pauses not counted
+  std::error_code error;             // the job could not be done at all: no memory, device lost, cancelled
+  std::string cause;
+};
+
+}  // namespace hone::workers
