@@ -1,6 +1,7 @@
 // What the database remembers, as plain values.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <hone/candidate.hpp>
@@ -60,6 +61,7 @@ enum class TrialStatus : std::uint8_t {
 // One evaluated candidate, winner or loser.
 struct Trial {
   ProblemKey key;
+  std::string problem;  // canonical text
   std::uint64_t environment = 0;
   RecordedCandidate candidate;
   TrialStatus status = TrialStatus::ok;
@@ -72,12 +74,22 @@ struct Trial {
 // A candidate that must not run again for a problem in an environment.
 struct Quarantined {
   ProblemKey key;
+  std::string problem;  // canonical text
   std::uint64_t environment = 0;
   Candidate candidate;
   std::string cause;
   std::chrono::sys_seconds date{};
 
   friend bool operator==(const Quarantined&, const Quarantined&) = default;
+};
+
+// A compiled code object. The key is a hash of all that it was made from.
+struct Binary {
+  std::array<std::uint8_t, 16> key{};
+  std::vector<std::uint8_t> code;
+  std::chrono::sys_seconds date{};
+
+  friend bool operator==(const Binary&, const Binary&) = default;
 };
 
 }  // namespace hone::storage

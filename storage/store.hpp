@@ -1,12 +1,14 @@
-// The store as the engine sees it.
+// One store, readable and perhaps writable: an LMDB database or memory.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <hone/environment.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <variant>
 #include <vector>
@@ -23,7 +25,7 @@ struct Found {
   EnvironmentMatch match = EnvironmentMatch::same;
 };
 
-// One change; a commit applies all of its changes or none.
+// One change; a commit applies all of its changes in order, or none.
 struct PutEnvironment {
   Environment environment;
 };
@@ -36,17 +38,26 @@ struct PutTrial {
 struct PutQuarantine {
   Quarantined quarantined;
 };
+struct PutBinary {
+  Binary binary;
+};
 // Removes the record, trials and quarantine of a problem in an environment.
 struct Forget {
   ProblemKey key;
   std::uint64_t environment = 0;
 };
-using Change = std::variant<PutEnvironment, PutRecord, PutTrial, PutQuarantine, Forget>;
+using Change = std::variant<PutEnvironment, PutRecord, PutTrial, PutQuarantine, PutBinary, Forget>;
 
 // Something wrong that a read met; each is reported once.
 struct Damage {
-  std::string where;  // named database and key
+  std::string where;  // database, named database and key
   std::string what;
+};
+
+// What other processes changed. `everything`: more than the log of changes holds, so any record may have changed.
+struct ForeignChanges {
+  bool everything = false;
+  std::vector<ProblemKey> keys;
 };
 
 // Thread-safe. Reads never wait for a writer.
@@ -60,23 +71,15 @@ class Store {
                                     const Environment& environment) = 0;
   // The quarantined candidates of the problem in this environment.
   virtual std::vector<Quarantined> quarantined(const ProblemKey& key, std::uint64_t environment) = 0;
+  // The kept trials of the problem in this environment, oldest first.
+  virtual std::vector<Trial> trials(const ProblemKey& key, std::uint64_t environment) = 0;
+  virtual std::optional<Binary> binary(const std::array<std::uint8_t, 16>& key) = 0;
 
   // Applies the changes in one durable transaction: when it returns without an error they survive a crash.
   virtual std::error_code commit(std::span<const Change> changes) = 0;
 
-  // Crash markers: `begin_attempt` before a candidate's first run, `end_attempt` after it came back. A marker that is
-  // found when the store is opened, and that no living process holds, becomes a quarantine. Survive the end of the
-  // process, not necessarily that of the system.
-  virtual std::error_code begin_attempt(const ProblemKey& key, std::uint64_t environment,
-                                        const Candidate& candidate) = 0;
-  virtual std::error_code end_attempt(const ProblemKey& key, std::uint64_t environment, const Candidate& candidate) = 0;
-
-  // A lease on tuning the problem: true when this store holds it until `duration` from now. Taking it again renews it.
-  virtual bool claim(const ProblemKey& key, std::uint64_t environment, std::chrono::nanoseconds duration) = 0;
-  virtual void release(const ProblemKey& key, std::uint64_t environment) = 0;
-
-  // The keys whose records other processes changed since the last call. Cheap when nothing happened: no disk access.
-  virtual std::vector<ProblemKey> foreign_changes() = 0;
+  // What other stores on the same database changed since the last call. Cheap when nothing happened: no disk access.
+  virtual ForeignChanges foreign_changes() = 0;
 
   // Damage met since the last call.
   virtual std::vector<Damage> damage() = 0;
