@@ -94,6 +94,12 @@ using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;
 
 enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
 
+// What a reference kernel said about the device while a job measured.
+struct Load {
+  double slowdown = 1;  // its time now over its idle time; 1 also where nothing is known
+  bool steady = true;   // false: it changed too much during the job for a correction
+};
+
 struct Outcome {
   std::vector<Trial> trials;            // in the order of evaluation; the claimed or incumbent one first
   std::vector<Comparison> comparisons;  // against the claimed or incumbent candidate, fastest challenger first
@@ -101,6 +107,7 @@ struct Outcome {
   StopReason stop = StopReason::none;
   std::uint64_t evaluations = 0;
   std::chrono::nanoseconds busy{0};  // time spent working, pauses not counted
+  Load load;                         // of a VerifyJob
   std::error_code error;             // the job could not be done at all: no memory, device lost, cancelled
   std::string cause;
 };
