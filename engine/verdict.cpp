@@ -145,7 +145,7 @@ Evidence gather(const workers::VerifyJob& job, const workers::Outcome& outcome, 
   evidence.load = outcome.load;
   evidence.error = outcome.error;
   for (const workers::Trial& trial : outcome.trials) {
-    const Timing measured = trial.status == workers::TrialStatus::ok ? trial.timing : Timing{};
+    const Timing measured = trial.status == TrialStatus::ok ? trial.timing : Timing{};
     if (trial.candidate == job.claimed) {
       evidence.measured = measured;
       continue;

@@ -7,6 +7,7 @@
 #include <hone/candidate.hpp>
 #include <hone/environment.hpp>
 #include <hone/problem.hpp>
+#include <hone/trial.hpp>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,6 @@ struct RecordedCandidate {
 
   friend bool operator==(const RecordedCandidate&, const RecordedCandidate&) = default;
 };
-
-enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
 
 // How a timing was taken.
 struct MeasurementPolicy {
@@ -46,16 +45,6 @@ struct Record {
   StopReason stop = StopReason::none;
 
   friend bool operator==(const Record&, const Record&) = default;
-};
-
-enum class TrialStatus : std::uint8_t {
-  ok,
-  not_applicable,
-  prepare_failed,
-  launch_failed,
-  wrong_result,
-  timed_out,
-  crashed
 };
 
 // One evaluated candidate, winner or loser.

@@ -7,6 +7,7 @@
 #include <hone/operation.hpp>
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
+#include <hone/trial.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +16,6 @@
 #include <vector>
 
 namespace hone::workers {
-
-enum class TrialStatus : std::uint8_t { ok, not_applicable, prepare_failed, launch_failed, wrong_result, timed_out };
 
 // One evaluated candidate.
 struct Trial {
@@ -91,8 +90,6 @@ struct TuneJob {
 };
 
 using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;
-
-enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
 
 // What a reference kernel said about the device while a job measured.
 struct Load {

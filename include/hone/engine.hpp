@@ -126,10 +126,13 @@ class Engine {
 
  private:
   using SettleHandler = std::function<void(std::error_code, Solution)>;
-  // Returns a ticket for settle_cancel. The handler is called from the engine's own thread.
-  std::uint64_t settle_start(const Problem& problem, const CallOptions& options, SettleHandler handler);
   struct Implementation;
-  static void settle_cancel(const std::weak_ptr<Implementation>& implementation, std::uint64_t ticket) noexcept;
+
+  std::uint64_t settle_ticket() noexcept;
+  // Calls `handler` exactly once on the engine's thread, or on the thread that destroys the engine.
+  void settle_start(std::uint64_t ticket, const Problem& problem, const CallOptions& options, SettleHandler handler);
+  // The function may be called at any time, also after the engine's end.
+  std::function<void()> settle_canceller(std::uint64_t ticket);
 
   std::shared_ptr<Implementation> implementation_;
 };

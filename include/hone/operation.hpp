@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <hone/data_type.hpp>
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
@@ -47,6 +48,8 @@ class Operation {
   // initial values.
   virtual void reference(const Problem& problem, std::span<const std::span<std::byte>> operands) const = 0;
   virtual ErrorBound error_bound(const Problem& problem) const = 0;
+  // Bytes of scratch that a candidate for this problem may use.
+  virtual std::uint64_t workspace_limit(const Problem&) const { return UINT64_MAX; }
   // Library versions as loaded at run time and whatever else the solvers depend on; part of the environment.
   virtual std::map<std::string, std::string> facts() const { return {}; }
 };
@@ -63,6 +66,7 @@ class OperationFor : public Operation {
   virtual std::vector<Operand> operands(const P& problem) const = 0;
   virtual void reference(const P& problem, std::span<const std::span<std::byte>> operands) const = 0;
   virtual ErrorBound error_bound(const P& problem) const = 0;
+  virtual std::uint64_t workspace_limit(const P&) const { return UINT64_MAX; }
 
   const ProblemType& problem_type() const noexcept final { return hone::problem_type<P>(); }
   std::span<const std::shared_ptr<const Solver>> solvers() const noexcept final { return solvers_; }
@@ -73,6 +77,7 @@ class OperationFor : public Operation {
     reference(p.as<P>(), operands);
   }
   ErrorBound error_bound(const Problem& p) const final { return error_bound(p.as<P>()); }
+  std::uint64_t workspace_limit(const Problem& p) const final { return workspace_limit(p.as<P>()); }
 
  private:
   std::vector<std::shared_ptr<const Solver>> solvers_;

@@ -95,7 +95,7 @@ struct Policy {
 
 // A per-call choice of knobs; those left out are the engine's.
 struct CallOptions {
-  std::string_view device;  // name of a device; "" for the first one added
+  std::string device;  // name of a device; "" for the first one added
   std::optional<FindMode> find_mode;
   std::optional<Enforce> enforce;
   std::optional<double> tolerance;

@@ -267,10 +267,10 @@ TEST(Gather, JoinsTrialsComparisonsAndRecordedTimes) {
       .reported = Duration(100),
       .rivals = {{"b", 1, ""}, {"c", 1, ""}, {"d", 1, ""}}};
   workers::Outcome outcome;
-  outcome.trials = {{{"a", 1, ""}, workers::TrialStatus::ok, timing(104), false, 0, ""},
-                    {{"b", 1, ""}, workers::TrialStatus::ok, timing(90), false, 0, ""},
-                    {{"c", 1, ""}, workers::TrialStatus::wrong_result, timing(10), false, 0, "wrong"},
-                    {{"d", 1, ""}, workers::TrialStatus::ok, timing(300), true, 0, ""}};
+  outcome.trials = {{{"a", 1, ""}, TrialStatus::ok, timing(104), false, 0, ""},
+                    {{"b", 1, ""}, TrialStatus::ok, timing(90), false, 0, ""},
+                    {{"c", 1, ""}, TrialStatus::wrong_result, timing(10), false, 0, "wrong"},
+                    {{"d", 1, ""}, TrialStatus::ok, timing(300), true, 0, ""}};
   outcome.comparisons = {comparison("b", 0.87)};
   outcome.load = twice;
   const std::vector<storage::RecordedCandidate> recorded = {{{"b", 1, ""}, timing(95), 0}, {{"d", 1, ""}, Timing{}, 0}};

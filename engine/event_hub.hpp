@@ -1,0 +1,50 @@
+// Delivers events to subscriptions, each on its own executor.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <asio/any_io_executor.hpp>
+
+#include <hone/event.hpp>
+
+namespace hone {
+
+// One subscription's end: the callback runs under the channel's mutex, so that after close() it neither runs nor will.
+class Subscription::Channel : public std::enable_shared_from_this<Subscription::Channel> {
+ public:
+  Channel(asio::any_io_executor executor, std::function<void(const Event&)> callback);
+  // Posts the callback to the executor; never calls it here.
+  void post(std::shared_ptr<const Event> event);
+  // Waits for a running callback unless this is its own thread.
+  void close() noexcept;
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+ private:
+  void deliver(const Event& event) noexcept;
+
+  // Recursive: a callback may end its own subscription.
+  std::recursive_mutex mutex_;
+  std::atomic<bool> closed_{false};
+  asio::any_io_executor executor_;
+  std::function<void(const Event&)> callback_;
+};
+
+namespace engine {
+
+// Thread-safe.
+class EventHub {
+ public:
+  Subscription subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback);
+  void emit(Event event);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Subscription::Channel>> channels_;
+};
+
+}  // namespace engine
+}  // namespace hone

@@ -1,0 +1,33 @@
+// What the background does for a problem: the find-mode table and enforcement, as a pure function.
+#pragma once
+
+#include <hone/candidate.hpp>
+#include <hone/policy.hpp>
+
+namespace hone::engine {
+
+// The best that is known of a problem at first sight.
+enum class Known : std::uint8_t { user, hint, system, model, nothing };
+
+enum class Task : std::uint8_t {
+  none,
+  verify,  // evaluate the known candidate and its rivals; tune when the verdict says so
+  tune,
+};
+
+struct Work {
+  Task task = Task::none;
+  bool search_parameters = false;
+  bool may_compile = true;      // false: only solvers that need no compiling
+  bool boxed = true;            // budgets of the policy apply; false: no time box and all solvers
+  bool forget_records = false;  // drop this problem's records first and answer with the default
+
+  friend bool operator==(const Work&, const Work&) = default;
+};
+
+Work plan(Known known, const Policy& policy) noexcept;
+
+// The policy with a call's choices in place of its own.
+Policy apply(const Policy& policy, const CallOptions& options);
+
+}  // namespace hone::engine

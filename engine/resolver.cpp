@@ -1,0 +1,173 @@
+#include "engine/resolver.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/log.hpp"
+#include "workers/validation.hpp"
+
+namespace hone::engine {
+namespace {
+
+using storage::EnvironmentMatch;
+using storage::RecordedCandidate;
+
+class Resolving {
+ public:
+  Resolving(const Site& site, const Problem& problem, storage::Library& library)
+      : site_(site),
+        problem_(problem),
+        library_(library),
+        quarantined_(library.quarantined(problem.key(), site.environment_id)) {}
+
+  Resolution run(Records records) {
+    if (records == Records::use) {
+      const std::string text = problem_.text();
+      take(library_.find(problem_.key(), text, site_.environment), false);
+      if (!result_.claim) take(library_.find_system(problem_.key(), text, site_.environment), true);
+    }
+    if (!result_.answer) answer_from_rivals();
+    if (!result_.answer) answer_from_order();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_quarantined(const Candidate& candidate) const {
+    return std::any_of(quarantined_.begin(), quarantined_.end(),
+                       [&](const storage::Quarantined& each) { return each.candidate == candidate; });
+  }
+
+  void take(const std::optional<storage::Found>& found, bool system) {
+    if (!found) return;
+    Claim claim;
+    claim.known = system ? Known::system : found->match == EnvironmentMatch::same ? Known::user : Known::hint;
+    if (!found->record.measured) claim.known = Known::model;
+    claim.source = !found->record.measured                         ? Source::predicted
+                   : found->match <= EnvironmentMatch::same_device ? Source::same_device
+                                                                   : Source::foreign_device;
+    std::vector<RecordedCandidate> usable;
+    usable.reserve(1 + found->record.rivals.size());
+    if (accept(found->record.best)) usable.push_back(found->record.best);
+    for (const RecordedCandidate& rival : found->record.rivals) {
+      if (accept(rival)) usable.push_back(rival);
+    }
+    if (usable.empty()) return;
+    // A rival that steps in for a candidate that cannot run here was measured, but not as the best: verify it.
+    if (!(usable.front() == found->record.best) && claim.known == Known::user) claim.known = Known::hint;
+    claim.best = usable.front();
+    claim.rivals.assign(usable.begin() + 1, usable.end());
+    result_.answer = prepare_now(claim.best, provenance_of(claim.known));
+    result_.claim_answered = result_.answer != nullptr;
+    result_.claim = std::move(claim);
+    result_.runnable = true;
+  }
+
+  bool accept(const RecordedCandidate& recorded) {
+    std::string reason;
+    try {
+      if (is_quarantined(recorded.candidate)) {
+        reason = "it is quarantined";
+      } else if (workers::validate(*site_.operation, problem_, *site_.device, recorded.candidate, reason)) {
+        return true;
+      }
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    ++result_.skipped;
+    log().info("{}: stored candidate {} is skipped: {}", problem_.text(), to_string(recorded.candidate), reason);
+    return false;
+  }
+
+  // Nothing when the candidate compiles or fails.
+  std::unique_ptr<Answer> prepare_now(const RecordedCandidate& recorded, Provenance provenance) {
+    std::string reason;
+    try {
+      const auto valid = workers::validate(*site_.operation, problem_, *site_.device, recorded.candidate, reason);
+      if (!valid || valid->solver->compiles(problem_)) return nullptr;
+      auto answer = std::make_unique<Answer>();
+      answer->candidate = recorded.candidate;
+      answer->provenance = provenance;
+      answer->timing = recorded.timing;
+      answer->workspace = valid->workspace;
+      answer->invoker = valid->solver->prepare(problem_, valid->configuration, *site_.device);
+      return answer->invoker ? std::move(answer) : nullptr;
+    } catch (const std::exception& error) {
+      log().warn("{}: {} cannot be prepared: {}", problem_.text(), to_string(recorded.candidate), error.what());
+      return nullptr;
+    }
+  }
+
+  // What was measured next to a best that still has to be compiled is a better answer than a default.
+  void answer_from_rivals() {
+    if (!result_.claim) return;
+    for (const RecordedCandidate& rival : result_.claim->rivals) {
+      result_.answer = prepare_now(rival, provenance_of(result_.claim->known));
+      if (result_.answer) return;
+    }
+  }
+
+  void answer_from_order() {
+    std::string refusals;
+    std::string pending;
+    for (const auto& solver : site_.operation->solvers()) {
+      std::string reason;
+      try {
+        if (const Refusal refusal = solver->applicable(problem_, *site_.device)) {
+          reason = *refusal;
+        } else {
+          RecordedCandidate candidate{workers::default_candidate(*solver, problem_, *site_.device), {}, 0};
+          if (is_quarantined(candidate.candidate)) {
+            reason = "its default is quarantined";
+          } else if (solver->compiles(problem_)) {
+            result_.runnable = true;
+            pending = solver->id();
+          } else if (auto answer = prepare_now(candidate, Provenance::fallback)) {
+            result_.runnable = true;
+            result_.answer = std::move(answer);
+            return;
+          } else {
+            reason = "it cannot be prepared";
+          }
+        }
+      } catch (const std::exception& error) {
+        reason = error.what();
+      }
+      if (!reason.empty()) refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", solver->id(), reason);
+    }
+    result_.answer = std::make_unique<Answer>();
+    result_.answer->reason =
+        result_.runnable ? fmt::format("{} is being compiled; ask again or use async_settle", pending)
+                         : fmt::format("no solver of {} can run this problem: {}", problem_.operation(), refusals);
+  }
+
+  const Site& site_;
+  const Problem& problem_;
+  storage::Library& library_;
+  const std::vector<storage::Quarantined> quarantined_;
+  Resolution result_;
+};
+
+}  // namespace
+
+Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records) {
+  return Resolving(site, problem, library).run(records);
+}
+
+Provenance provenance_of(Known known) noexcept {
+  switch (known) {
+    case Known::user:
+      return Provenance::user;
+    case Known::hint:
+      return Provenance::hint;
+    case Known::system:
+      return Provenance::system;
+    case Known::model:
+      return Provenance::model;
+    case Known::nothing:
+      break;
+  }
+  return Provenance::fallback;
+}
+
+}  // namespace hone::engine

@@ -1,0 +1,50 @@
+// First sight of a problem: which answer can be given now, and what is known beyond it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/index.hpp"
+#include "engine/plan.hpp"
+#include "engine/verdict.hpp"
+#include "storage/library.hpp"
+
+namespace hone::engine {
+
+// An operation on a device, with everything that its measurements depend on.
+struct Site {
+  std::shared_ptr<const Operation> operation;
+  std::shared_ptr<Device> device;
+  Environment environment;  // the device's and the operation's facts together
+  std::uint64_t environment_id = 0;
+};
+
+// A stored candidate that passed validation.
+struct Claim {
+  Known known = Known::nothing;
+  Source source = Source::same_device;
+  storage::RecordedCandidate best;
+  std::vector<storage::RecordedCandidate> rivals;
+};
+
+struct Resolution {
+  std::unique_ptr<Answer> answer;  // empty with a reason when nothing can be given now
+  std::optional<Claim> claim;
+  bool claim_answered = false;  // false with a claim: it must be compiled first
+  std::uint64_t skipped = 0;    // stored candidates that failed validation
+  bool runnable = false;        // some solver is applicable, now or after compiling
+};
+
+enum class Records : std::uint8_t { use, ignore };
+
+// The first that applies: user record of this environment, user record of another one, system record, the solvers'
+// order. Stored candidates are validated and must not be quarantined; one that compiles is a claim but not the answer.
+// Takes microseconds: reads the stores, prepares at most one candidate that needs no compiling.
+Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records);
+
+// The provenance of an answer that rests on such knowledge.
+Provenance provenance_of(Known known) noexcept;
+
+}  // namespace hone::engine
