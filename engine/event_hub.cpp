@@ -54,10 +54,12 @@ void Subscription::cancel() noexcept {
 
 namespace engine {
 
-Subscription EventHub::subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback) {
+Subscription EventHub::subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback,
+                                 const std::optional<Event>& first) {
   auto channel = std::make_shared<Subscription::Channel>(std::move(executor), std::move(callback));
   const std::lock_guard lock(mutex_);
   std::erase_if(channels_, [](const auto& each) { return each->closed(); });
+  if (first) channel->post(std::make_shared<const Event>(*first));
   channels_.push_back(channel);
   return Subscription(std::move(channel));
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <asio/any_io_executor.hpp>
@@ -38,7 +39,9 @@ namespace engine {
 // Thread-safe.
 class EventHub {
  public:
-  Subscription subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback);
+  // `first`, if any, is the first event that the callback hears.
+  Subscription subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback,
+                         const std::optional<Event>& first = {});
   void emit(Event event);
 
  private:

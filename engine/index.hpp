@@ -17,6 +17,8 @@
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
 
+#include "engine/refusals.hpp"
+
 namespace hone::engine {
 
 struct Site;  // an operation on a device, see resolver.hpp
@@ -76,6 +78,9 @@ class Index {
   // microseconds at most, nanoseconds as a rule (the table doubles now and then).
   Slot* insert(std::unique_ptr<Slot> slot);
 
+  // The empty answers of problems that get no slot; they live as long as the index.
+  Refusals& refusals() noexcept { return refusals_; }
+
   std::size_t size() const;
   // Visits the slots in the order of insertion, without those that are inserted meanwhile.
   void for_each(const std::function<void(Slot&)>& visit) const;
@@ -88,6 +93,7 @@ class Index {
   };
   static void place(Table& table, Slot* slot) noexcept;
 
+  Refusals refusals_;
   std::atomic<const Table*> table_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -23,14 +23,14 @@ double typical_saving(Known known) noexcept {
 }
 
 constexpr double guessed_time = 1e5;  // nanoseconds, where no time is known
-constexpr double asked_boost = 1e12;
+constexpr double asked_boost = 1e30;  // above any saving
 
 }  // namespace
 
 double priority(const Expectation& expectation) noexcept {
   const double time = expectation.time.count() > 0 ? expectation.time.count() : guessed_time;
   const double saving = static_cast<double>(expectation.demand) * time * typical_saving(expectation.known);
-  return expectation.asked ? asked_boost + saving : saving;
+  return expectation.asked ? asked_boost * (1 + saving) : saving;
 }
 
 Slot* JobQueue::push(Slot& slot, const Priority& priority) {

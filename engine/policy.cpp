@@ -2,138 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <functional>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include <hone/engine.hpp>
 #include <hone/error.hpp>
+
+#include "engine/knob_format.hpp"
 
 namespace hone {
 namespace {
 
+using engine::Format;
 using std::chrono::nanoseconds;
-
-template <class T>
-bool parse_number(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// How one type of knob is written, read and bounded.
-template <class T>
-struct Format {  // enumerations
-  std::string accepts() const { return fmt::format("one of {}", fmt::join(symbols(T{}), ", ")); }
-  bool parse(std::string_view text, T& value) const {
-    const auto names = symbols(T{});
-    const auto place = std::find(names.begin(), names.end(), text);
-    if (place == names.end()) return false;
-    value = static_cast<T>(place - names.begin());
-    return true;
-  }
-  bool accepted(T value) const { return static_cast<std::size_t>(value) < symbols(T{}).size(); }
-  std::string print(T value) const {
-    return accepted(value) ? std::string(symbols(T{})[static_cast<std::size_t>(value)]) : std::string("?");
-  }
-};
-
-template <>
-struct Format<bool> {
-  std::string accepts() const { return "true or false"; }
-  bool parse(std::string_view text, bool& value) const {
-    if (text != "true" && text != "false" && text != "1" && text != "0") return false;
-    value = text == "true" || text == "1";
-    return true;
-  }
-  bool accepted(bool) const { return true; }
-  std::string print(bool value) const { return value ? "true" : "false"; }
-};
-
-template <>
-struct Format<double> {
-  double least = 0;
-  double most = 0;
-  bool above_least = false;
-  std::string accepts() const {
-    return fmt::format("a number from {} to {}{}", least, most, above_least ? fmt::format(", not {}", least) : "");
-  }
-  bool parse(std::string_view text, double& value) const { return parse_number(text, value); }
-  bool accepted(double value) const { return (above_least ? value > least : value >= least) && value <= most; }
-  std::string print(double value) const { return fmt::format("{}", value); }
-};
-
-template <>
-struct Format<std::uint64_t> {
-  std::uint64_t least = 0;
-  bool bytes = false;
-  bool may_be_unlimited = true;
-  std::string accepts() const {
-    return fmt::format("{} of at least {}{}{}", bytes ? "bytes" : "a whole number", least,
-                       bytes ? " (suffixes KiB, MiB, GiB)" : "", may_be_unlimited ? ", or unlimited" : "");
-  }
-  bool parse(std::string_view text, std::uint64_t& value) const {
-    if (may_be_unlimited && text == "unlimited") {
-      value = unlimited;
-      return true;
-    }
-    unsigned shift = 0;
-    if (bytes) {
-      for (const auto& [suffix, bits] : {std::pair{"KiB", 10u}, std::pair{"MiB", 20u}, std::pair{"GiB", 30u}}) {
-        if (!text.ends_with(suffix)) continue;
-        text.remove_suffix(3);
-        shift = bits;
-      }
-    }
-    if (!parse_number(text, value) || value > (unlimited >> shift)) return false;
-    value <<= shift;
-    return true;
-  }
-  bool accepted(std::uint64_t value) const { return value >= least && (may_be_unlimited || value != unlimited); }
-  std::string print(std::uint64_t value) const {
-    if (value == unlimited) return "unlimited";
-    if (bytes && value != 0) {
-      if (value % (1ull << 30) == 0) return fmt::format("{}GiB", value >> 30);
-      if (value % (1ull << 20) == 0) return fmt::format("{}MiB", value >> 20);
-    }
-    return fmt::format("{}", value);
-  }
-};
-
-template <>
-struct Format<nanoseconds> {
-  std::string accepts() const { return "a time such as 10s, 250ms or 5min, more than zero, or unlimited"; }
-  bool parse(std::string_view text, nanoseconds& value) const {
-    if (text == "unlimited") {
-      value = nanoseconds::max();
-      return true;
-    }
-    double factor = 0;
-    for (const auto& [suffix, seconds] : {std::pair{"ms", 1e-3}, std::pair{"us", 1e-6}, std::pair{"min", 60.0},
-                                          std::pair{"h", 3600.0}, std::pair{"s", 1.0}}) {
-      if (!text.ends_with(suffix)) continue;
-      text.remove_suffix(std::string_view(suffix).size());
-      factor = seconds;
-      break;
-    }
-    double number = 0;
-    if (factor == 0 || !parse_number(text, number)) return false;
-    const double ns = number * factor * 1e9;
-    if (!(ns >= 1) || ns >= static_cast<double>(nanoseconds::max().count())) return false;
-    value = nanoseconds(static_cast<nanoseconds::rep>(ns));
-    return true;
-  }
-  bool accepted(nanoseconds value) const { return value > nanoseconds::zero(); }
-  std::string print(nanoseconds value) const {
-    if (value == nanoseconds::max()) return "unlimited";
-    if (value % std::chrono::minutes(1) == nanoseconds::zero())
-      return fmt::format("{}min", value / std::chrono::minutes(1));
-    if (value % std::chrono::seconds(1) == nanoseconds::zero())
-      return fmt::format("{}s", value / std::chrono::seconds(1));
-    return fmt::format("{}ms", std::chrono::duration<double, std::milli>(value).count());
-  }
-};
 
 // The one list of knobs: calls visit(member, name, variable, format, meaning) for each.
 template <class Policy_, class Visitor>
@@ -162,8 +45,11 @@ void visit_knobs(Policy_& p, Visitor&& visit) {
         "whether stored user records are verified again");
 }
 
-// Variables that are options of the engine and not knobs of a policy.
-constexpr std::array<std::string_view, 2> engine_variables = {"HONE_DATABASE", "HONE_LOG_LEVEL"};
+template <class Options, class Visitor>
+void visit_engine_knobs(Options& o, Visitor&& visit) {
+  visit(o.database, "database", "HONE_DATABASE", Format<std::string>{}, "directory of the user database");
+  visit(o.log_level, "log_level", "HONE_LOG_LEVEL", Format<LogLevel>{}, "the least serious messages that are logged");
+}
 
 template <class T>
 void set_preset(Knob<T>& knob, T value) {
@@ -236,42 +122,52 @@ Variables environment_variables() {
   return variables;
 }
 
-Policy resolve(Policy policy, const Variables& variables) {
-  std::vector<std::string_view> known(engine_variables.begin(), engine_variables.end());
-  visit_knobs(
-      policy, [&](auto& knob, std::string_view name, std::string_view variable, const auto& format, std::string_view) {
-        using Value = std::decay_t<decltype(knob.value())>;
-        known.push_back(variable);
-        for (const auto& [given, text] : variables) {
-          if (given != variable) continue;
-          Value value{};
-          if (!format.parse(text, value) || !format.accepted(value)) {
-            throw Error(Errc::invalid_option, fmt::format("{}={}: it takes {}", variable, text, format.accepts()));
-          }
-          if (knob.origin() != Origin::program) knob = Knob<Value>(value, Origin::environment);
-        }
-        if (!format.accepted(knob.value())) {
-          throw Error(Errc::invalid_option,
-                      fmt::format("{} = {}: it takes {}", name, format.print(knob.value()), format.accepts()));
-        }
-      });
+EngineOptions resolve(EngineOptions options, const Variables& variables) {
+  std::vector<std::string_view> known;
+  const auto apply = [&](auto& knob, std::string_view name, std::string_view variable, const auto& format,
+                         std::string_view) {
+    using Value = std::decay_t<decltype(knob.value())>;
+    known.push_back(variable);
+    for (const auto& [given, text] : variables) {
+      if (given != variable) continue;
+      Value value{};
+      if (!format.parse(text, value) || !format.accepted(value)) {
+        throw Error(Errc::invalid_option, fmt::format("{}={}: it takes {}", variable, text, format.accepts()));
+      }
+      if (knob.origin() != Origin::program) knob = Knob<Value>(value, Origin::environment);
+    }
+    if (!format.accepted(knob.value())) {
+      throw Error(Errc::invalid_option,
+                  fmt::format("{} = {}: it takes {}", name, format.print(knob.value()), format.accepts()));
+    }
+  };
+  visit_knobs(options.policy, apply);
+  visit_engine_knobs(options, apply);
   for (const auto& [given, text] : variables) {
     if (std::find(known.begin(), known.end(), given) == known.end()) {
       throw Error(Errc::invalid_option,
                   fmt::format("unknown variable {}; hone knows {}", given, fmt::join(known, ", ")));
     }
   }
-  check_consistency(policy);
-  return policy;
+  check_consistency(options.policy);
+  return options;
 }
 
-std::vector<KnobDescription> describe(const Policy& policy) {
+Policy resolve(Policy policy, const Variables& variables) {
+  EngineOptions options;
+  options.policy = std::move(policy);
+  return resolve(std::move(options), variables).policy;
+}
+
+std::vector<KnobDescription> describe(const EngineOptions& options) {
   std::vector<KnobDescription> knobs;
-  visit_knobs(policy, [&](const auto& knob, std::string_view name, std::string_view variable, const auto& format,
-                          std::string_view meaning) {
+  const auto add = [&](const auto& knob, std::string_view name, std::string_view variable, const auto& format,
+                       std::string_view meaning) {
     knobs.push_back({std::string(name), std::string(variable), format.print(knob.value()), knob.origin(),
                      format.accepts(), std::string(meaning)});
-  });
+  };
+  visit_knobs(options.policy, add);
+  visit_engine_knobs(options, add);
   return knobs;
 }
 

@@ -15,11 +15,12 @@ using storage::RecordedCandidate;
 
 class Resolving {
  public:
-  Resolving(const Site& site, const Problem& problem, storage::Library& library)
-      : site_(site),
-        problem_(problem),
-        library_(library),
-        quarantined_(library.quarantined(problem.key(), site.environment_id)) {}
+  Resolving(const Site& site, const Problem& problem, storage::Library& library, std::span<const Candidate> excluded)
+      : site_(site), problem_(problem), library_(library), excluded_(excluded.begin(), excluded.end()) {
+    for (auto& each : library.quarantined(problem.key(), site.environment_id)) {
+      excluded_.push_back(std::move(each.candidate));
+    }
+  }
 
   Resolution run(Records records) {
     if (records == Records::use) {
@@ -34,8 +35,7 @@ class Resolving {
 
  private:
   bool is_quarantined(const Candidate& candidate) const {
-    return std::any_of(quarantined_.begin(), quarantined_.end(),
-                       [&](const storage::Quarantined& each) { return each.candidate == candidate; });
+    return std::find(excluded_.begin(), excluded_.end(), candidate) != excluded_.end();
   }
 
   void take(const std::optional<storage::Found>& found, bool system) {
@@ -144,14 +144,15 @@ class Resolving {
   const Site& site_;
   const Problem& problem_;
   storage::Library& library_;
-  const std::vector<storage::Quarantined> quarantined_;
+  std::vector<Candidate> excluded_;
   Resolution result_;
 };
 
 }  // namespace
 
-Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records) {
-  return Resolving(site, problem, library).run(records);
+Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
+                   std::span<const Candidate> excluded) {
+  return Resolving(site, problem, library, excluded).run(records);
 }
 
 Provenance provenance_of(Known known) noexcept {

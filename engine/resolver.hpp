@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/index.hpp"
@@ -42,7 +43,9 @@ enum class Records : std::uint8_t { use, ignore };
 // The first that applies: user record of this environment, user record of another one, system record, the solvers'
 // order. Stored candidates are validated and must not be quarantined; one that compiles is a claim but not the answer.
 // Takes microseconds: reads the stores, prepares at most one candidate that needs no compiling.
-Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records);
+// `excluded` candidates count as quarantined.
+Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
+                   std::span<const Candidate> excluded = {});
 
 // The provenance of an answer that rests on such knowledge.
 Provenance provenance_of(Known known) noexcept;

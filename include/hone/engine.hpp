@@ -29,12 +29,12 @@
 namespace hone {
 
 struct EngineOptions {
-  // Directory of the user database, made when missing; "" takes HONE_DATABASE, and without that nothing is stored.
-  std::string database;
+  // Directory of the user database, made when missing; "": nothing is stored. Variable HONE_DATABASE.
+  Knob<std::string> database{std::string(), Origin::preset};
   // Read-only databases, asked in this order after the user database.
   std::vector<std::string> system_databases;
   Policy policy = Policy::serving();
-  Knob<LogLevel> log_level{LogLevel::warning, Origin::preset};
+  Knob<LogLevel> log_level{LogLevel::warning, Origin::preset};  // variable HONE_LOG_LEVEL
   // Jobs that may wait; when there are more, the coldest is dropped.
   std::size_t queue_capacity = 4096;
   // A candidate that has not returned by then is quarantined and its worker replaced.
@@ -43,6 +43,14 @@ struct EngineOptions {
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
   std::shared_ptr<Clock> clock;  // none: system_clock()
 };
+
+// The options with the variables applied to everything that the program did not set, and all values checked.
+// Throws Error(invalid_option) naming the variable or option and the accepted values, also for an unknown HONE_
+// variable.
+EngineOptions resolve(EngineOptions options, const Variables& variables);
+
+// Every knob, as `hone config` prints it: the policy's in the order of the struct, then the database and the log level.
+std::vector<KnobDescription> describe(const EngineOptions& options);
 
 struct Statistics {
   std::uint64_t problems = 0;         // seen by this engine
@@ -129,12 +137,12 @@ class Engine {
   struct Implementation;
 
   std::uint64_t settle_ticket() noexcept;
-  // Calls `handler` exactly once on the engine's thread, or on the thread that destroys the engine.
+  // Calls `handler` exactly once: on the engine's thread, inside this call, or on the thread that destroys the engine.
   void settle_start(std::uint64_t ticket, const Problem& problem, const CallOptions& options, SettleHandler handler);
   // The function may be called at any time, also after the engine's end.
   std::function<void()> settle_canceller(std::uint64_t ticket);
 
-  std::shared_ptr<Implementation> implementation_;
+  std::unique_ptr<Implementation> implementation_;
 };
 
 }  // namespace hone

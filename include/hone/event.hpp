@@ -22,18 +22,20 @@ constexpr std::array<std::string_view, 5> symbols(Verdict) noexcept {
 enum class EventKind : std::uint8_t {
   upgraded,         // `after` replaced `before`; stored durably (unless the store is degraded) before this event
   prepared,         // a stored candidate that had to be compiled is ready and published
+  withdrawn,        // the answer failed and was taken out of service; `after` stands in, empty when nothing does
   verified,         // `verdict` and `ratio` of measured to reported time
   tuned,            // a tuning job ended; `cause` says why the search stopped
   quarantined,      // `after` names the candidate; `cause` is its failure
   job_dropped,      // the queue was full and this problem was the coldest
   job_failed,       // a job ended without a result; `cause` says why
   store_degraded,   // the engine runs from memory; `cause` and `remedy`
+  store_damaged,    // a stored value failed its check and was set aside; `cause` says where
   store_recovered,  // the store works again and holds what was learned meanwhile
   device_lost,      // a device is out of service
 };
-constexpr std::array<std::string_view, 10> symbols(EventKind) noexcept {
-  return {"upgraded",    "prepared",   "verified",       "tuned",           "quarantined",
-          "job_dropped", "job_failed", "store_degraded", "store_recovered", "device_lost"};
+constexpr std::array<std::string_view, 12> symbols(EventKind) noexcept {
+  return {"upgraded",    "prepared",   "withdrawn",      "verified",      "tuned",           "quarantined",
+          "job_dropped", "job_failed", "store_degraded", "store_damaged", "store_recovered", "device_lost"};
 }
 
 // Plain data; what a kind does not use is empty.

@@ -9,11 +9,13 @@
 
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,7 +49,9 @@ template <class T>
 class Knob {
  public:
   Knob() = default;
-  Knob(T value) : value_(std::move(value)), origin_(Origin::program) {}  // NOLINT: policy.tolerance = 0.1
+  template <std::convertible_to<T> U>
+  requires(!std::same_as<std::remove_cvref_t<U>, Knob>) Knob(U&& value)
+      : value_(std::forward<U>(value)), origin_(Origin::program) {}  // NOLINT: policy.tolerance = 0.1
   Knob(T value, Origin origin) : value_(std::move(value)), origin_(origin) {}
   operator const T&() const noexcept { return value_; }  // NOLINT
   const T& value() const noexcept { return value_; }
@@ -93,7 +97,8 @@ struct Policy {
   static Policy offline();
 };
 
-// A per-call choice of knobs; those left out are the engine's.
+// A per-call choice of knobs; those left out are the engine's. The device always counts, the knobs when the
+// background's work is planned: at the first sight of the problem.
 struct CallOptions {
   std::string device;  // name of a device; "" for the first one added
   std::optional<FindMode> find_mode;
@@ -120,9 +125,7 @@ Variables environment_variables();
 
 // The policy with the variables applied to every knob that the program did not set, and all values checked.
 // Throws Error(invalid_option) naming the variable or knob and the accepted values, also for an unknown HONE_ variable.
+// An engine does this for its options.
 Policy resolve(Policy policy, const Variables& variables);
-
-// Every knob of the policy, in the order of the struct.
-std::vector<KnobDescription> describe(const Policy& policy);
 
 }  // namespace hone

@@ -1,0 +1,528 @@
+// Intake, dispatch and time; outcomes are in scheduler_outcomes.cpp.
+#include "engine/scheduler.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <asio/post.hpp>
+
+#include "engine/log.hpp"
+#include "workers/validation.hpp"
+
+namespace hone::engine {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr auto tick_period = std::chrono::milliseconds(100);
+constexpr auto claim_duration = std::chrono::minutes(2);
+constexpr auto claim_renewal = seconds(30);
+constexpr auto claim_retry = seconds(1);
+
+// Writes crash markers for the problem that its worker is given.
+class AttemptJournal final : public workers::Journal {
+ public:
+  explicit AttemptJournal(storage::Library& library) : library_(library) {}
+  void work_on(std::uint64_t environment) { environment_.store(environment, std::memory_order_release); }
+
+  void begin_attempt(const Problem& problem, const Candidate& candidate) override {
+    const auto error = library_.begin_attempt(problem.key(), problem.text(), environment_.load(), candidate);
+    if (error) log().warn("no crash marker for {}: {}", to_string(candidate), error.message());
+  }
+  void end_attempt(const Problem& problem, const Candidate& candidate) override {
+    const auto error = library_.end_attempt(problem.key(), environment_.load(), candidate);
+    if (error) log().warn("the crash marker of {} stays: {}", to_string(candidate), error.message());
+  }
+
+ private:
+  storage::Library& library_;
+  std::atomic<std::uint64_t> environment_{0};
+};
+
+}  // namespace
+
+struct Scheduler::DeviceWorker {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<AttemptJournal> journal;
+  std::shared_ptr<workers::StreamWorker> worker;
+  storage::DeviceLease lease;
+  Slot* running = nullptr;
+  nanoseconds claimed_at{0};
+};
+
+Scheduler::Scheduler(asio::io_context& context, SchedulerOptions options, Index& index, storage::Library& library,
+                     EventHub& events, Counters& counters)
+    : strand_(asio::make_strand(context)),
+      timer_(strand_),
+      options_(std::move(options)),
+      index_(index),
+      library_(library),
+      events_(events),
+      counters_(counters),
+      queue_(options_.queue_capacity) {
+  arm_timer();
+}
+
+Scheduler::~Scheduler() = default;
+
+// ---- Any thread -----------------------------------------------------------------------------------------------------
+
+bool Scheduler::request(Request request) noexcept {
+  try {
+    {
+      const std::lock_guard lock(pending_mutex_);
+      ++pending_;
+    }
+    if (requests_.enqueue(std::move(request))) {
+      if (!draining_posted_.exchange(true)) asio::post(strand_, [this] { take_requests(); });
+      return true;
+    }
+    log().error("a request for background work is lost: no memory");
+  } catch (const std::exception& error) {
+    log().error("a request for background work is lost: {}", error.what());
+  }
+  release_pending();
+  return false;
+}
+
+void Scheduler::release_pending() noexcept {
+  const std::lock_guard lock(pending_mutex_);
+  if (--pending_ == 0) idle_.notify_all();
+}
+
+bool Scheduler::drain(nanoseconds timeout) {
+  std::unique_lock lock(pending_mutex_);
+  return idle_.wait_for(lock, timeout, [this] { return pending_ == 0; });
+}
+
+void Scheduler::add_device(std::shared_ptr<Device> device, const Policy& policy) {
+  auto added = std::make_unique<DeviceWorker>();
+  added->device = std::move(device);
+  added->journal = std::make_shared<AttemptJournal>(library_);
+  added->worker = make_worker(*added, policy);
+  {
+    const std::lock_guard lock(workers_mutex_);
+    device_workers_.push_back(std::move(added));
+  }
+  set_policy(policy);
+}
+
+std::shared_ptr<workers::StreamWorker> Scheduler::make_worker(const DeviceWorker& on, const Policy& policy) const {
+  return std::make_shared<workers::StreamWorker>(on.device, options_.clock, on.journal, worker_options(policy));
+}
+
+workers::WorkerOptions Scheduler::worker_options(const Policy& policy) {
+  return {.max_buffer_bytes = policy.max_buffer_bytes, .background_share = policy.background_share};
+}
+
+void Scheduler::set_policy(const Policy& policy) {
+  {
+    const std::lock_guard lock(workers_mutex_);
+    for (const auto& on : device_workers_) on->worker->set_options(worker_options(policy));
+  }
+  asio::post(strand_, [this, policy] { policy_ = policy; });
+}
+
+void Scheduler::pause() noexcept {
+  const std::lock_guard lock(workers_mutex_);
+  paused_ = true;
+  for (const auto& on : device_workers_) on->worker->pause();
+}
+
+void Scheduler::resume() noexcept {
+  const std::lock_guard lock(workers_mutex_);
+  paused_ = false;
+  for (const auto& on : device_workers_) on->worker->resume();
+}
+
+nanoseconds Scheduler::busy() const {
+  const std::lock_guard lock(workers_mutex_);
+  nanoseconds sum = busy_of_abandoned_;
+  for (const auto& on : device_workers_) sum += on->worker->busy();
+  return sum;
+}
+
+void Scheduler::settle(std::uint64_t ticket, Slot& slot, SettleHandler handler) {
+  asio::post(strand_, [this, ticket, &slot, handler = std::move(handler)] {
+    take_requests();
+    Assignment* assignment = assignment_of(slot);
+    if (assignment == nullptr) return handler({}, slot.current.load(std::memory_order_acquire));
+    assignment->asked = true;
+    assignment->waiters.emplace_back(ticket, handler);
+  });
+}
+
+void Scheduler::cancel_settle(std::uint64_t ticket) {
+  asio::post(strand_, [this, ticket] {
+    for (auto& [slot, assignment] : assignments_) {
+      const auto waiter = std::find_if(assignment.waiters.begin(), assignment.waiters.end(),
+                                       [ticket](const auto& each) { return each.first == ticket; });
+      if (waiter == assignment.waiters.end()) continue;
+      const SettleHandler handler = std::move(waiter->second);
+      assignment.waiters.erase(waiter);
+      return handler(asio::error::operation_aborted, slot->current.load(std::memory_order_acquire));
+    }
+  });
+}
+
+void Scheduler::stop(nanoseconds timeout) {
+  std::vector<std::shared_ptr<workers::StreamWorker>> workers;
+  {
+    const std::lock_guard lock(workers_mutex_);
+    stopping_ = true;
+    for (const auto& on : device_workers_) workers.push_back(on->worker);
+  }
+  for (const auto& worker : workers) {
+    worker->cancel();
+    worker->resume();
+  }
+  // A real deadline, whatever the engine's clock: the caller's destructor is waiting.
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (const auto& worker : workers) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (worker->wait(std::max<nanoseconds>(left, nanoseconds::zero()))) continue;
+    log().warn("a worker does not come back and is abandoned");
+    worker->abandon();
+  }
+  asio::post(strand_, [this] { timer_.cancel(); });
+}
+
+void Scheduler::complete_all() {
+  for (auto& [slot, assignment] : assignments_) {
+    for (const auto& [ticket, handler] : assignment.waiters) {
+      handler(Errc::shut_down, slot->current.load(std::memory_order_acquire));
+    }
+  }
+  assignments_.clear();
+}
+
+// ---- Intake ---------------------------------------------------------------------------------------------------------
+
+void Scheduler::take_requests() {
+  draining_posted_.store(false);
+  Request request;
+  while (requests_.try_dequeue(request)) enlist(std::move(request));
+  dispatch();
+}
+
+void Scheduler::enlist(Request request) {
+  Slot& slot = *request.slot;
+  if (request.work.forget_records) {
+    library_.submit({storage::Forget{slot.problem.key(), slot.site->environment_id}});
+  }
+  const bool prepare = request.claim && !request.claim_answered;
+  if (assignments_.contains(&slot) || stopping() || (request.work.task == Task::none && !prepare)) {
+    release_pending();
+    return;
+  }
+  Assignment assignment;
+  assignment.step = request.work.task == Task::none     ? Step::prepare
+                    : request.work.task == Task::verify ? Step::verify
+                                                        : Step::tune;
+  assignment.request = std::move(request);
+  assignments_.emplace(&slot, std::move(assignment));
+  enqueue(slot);
+}
+
+void Scheduler::enqueue(Slot& slot) {
+  assignment_of(slot)->state = State::queued;
+  Slot* dropped = queue_.push(slot, [this](const Slot& each) { return priority_of(each); });
+  counters_.queued.store(queue_.size(), std::memory_order_relaxed);
+  if (dropped == nullptr) return;
+  count(counters_.dropped);
+  Event dropped_event = event(EventKind::job_dropped, *dropped);
+  dropped_event.cause = fmt::format("more than {} problems wait; this one promised least", options_.queue_capacity);
+  events_.emit(std::move(dropped_event));
+  dropped->dropped.store(true, std::memory_order_release);
+  finish(*dropped);
+}
+
+void Scheduler::finish(Slot& slot, std::error_code error) {
+  auto node = assignments_.extract(&slot);
+  const Assignment& assignment = node.mapped();
+  if (assignment.claimed) library_.release(slot.problem.key(), slot.site->environment_id);
+  const Answer* answer = slot.current.load(std::memory_order_acquire);
+  for (const auto& [ticket, handler] : assignment.waiters) handler(error, answer);
+  release_pending();
+}
+
+// ---- Dispatch -------------------------------------------------------------------------------------------------------
+
+void Scheduler::dispatch() {
+  if (stopping()) return;
+  const auto priority = [this](const Slot& each) { return priority_of(each); };
+  for (DeviceWorker* on : device_workers()) {
+    while (on->running == nullptr) {
+      const auto eligible = [on](const Slot& each) { return each.site->device == on->device; };
+      if (!on->lease && queue_.size() > 0) on->lease = library_.lease_device(on->device->name());
+      Slot* slot = on->lease ? queue_.pop(priority, eligible) : nullptr;
+      if (slot == nullptr) break;
+      start(*on, *slot);
+    }
+    // Between jobs another process may have the device.
+    if (on->running == nullptr) on->lease = {};
+  }
+  counters_.queued.store(queue_.size(), std::memory_order_relaxed);
+}
+
+void Scheduler::start(DeviceWorker& on, Slot& slot) {
+  Assignment& assignment = *assignment_of(slot);
+  std::optional<workers::Job> job;
+  try {
+    job.emplace(make_job(assignment));
+  } catch (const std::exception& error) {  // of a user's solver
+    return fail(slot, Errc::not_applicable, error.what());
+  }
+  const nanoseconds now = options_.clock->now();
+  if (assignment.step != Step::prepare) {
+    if (!library_.claim(slot.problem.key(), slot.site->environment_id, claim_duration)) {
+      // Another process works on it; its result arrives as a foreign change.
+      assignment.state = State::waiting;
+      assignment.due = now + claim_retry;
+      return;
+    }
+    assignment.claimed = true;
+    on.claimed_at = now;
+  }
+  assignment.state = State::running;
+  assignment.run = next_run_++;
+  on.running = &slot;
+  on.journal->work_on(slot.site->environment_id);
+  count(counters_.running);
+  if (const auto* verification = std::get_if<workers::VerifyJob>(&*job)) assignment.verification = *verification;
+  on.worker->submit(*std::move(job), [this, &slot, run = assignment.run](workers::Outcome outcome) {
+    asio::post(strand_, [this, &slot, run, outcome = std::move(outcome)] { on_outcome(slot, run, outcome); });
+  });
+}
+
+void Scheduler::release_worker(DeviceWorker& on, const Slot& slot) noexcept {
+  if (on.running == &slot) on.running = nullptr;
+}
+
+workers::Subject Scheduler::make_subject(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  workers::Subject subject{slot.problem, slot.site->operation, assignment.excluded};
+  for (const auto& each : library_.quarantined(slot.problem.key(), slot.site->environment_id)) {
+    subject.quarantined.push_back(each.candidate);
+  }
+  return subject;
+}
+
+workers::Job Scheduler::make_job(const Assignment& assignment) const {
+  const Request& request = assignment.request;
+  const Slot& slot = *request.slot;
+  workers::Subject subject = make_subject(assignment);
+  if (assignment.step == Step::prepare) return workers::PrepareJob{std::move(subject), request.claim->best.candidate};
+
+  workers::Budget budget;
+  budget.patience = request.policy.patience;
+  budget.wall_time = request.work.boxed ? request.policy.max_tuning_time.value() : nanoseconds::max();
+  budget.evaluations = request.work.boxed ? request.policy.max_evaluations.value() : unlimited;
+  std::vector<Candidate> others = others_of(assignment);
+  if (assignment.step == Step::verify) {
+    workers::VerifyJob job{.subject = std::move(subject), .claimed = request.claim->best.candidate};
+    if (request.claim->source != Source::predicted && request.claim->best.timing.known()) {
+      job.reported = request.claim->best.timing.median;
+    }
+    others.resize(std::min<std::size_t>(others.size(), request.policy.verify_candidates - 1));
+    job.rivals = std::move(others);
+    job.tolerance = request.policy.tolerance;
+    job.tie_margin = request.policy.tie_margin;
+    job.wall_time = budget.wall_time;
+    return job;
+  }
+  workers::TuneJob job{.subject = std::move(subject), .incumbent = incumbent_of(assignment)};
+  job.first = std::move(others);
+  job.search_parameters = request.work.search_parameters;
+  job.may_compile = request.work.may_compile;
+  job.tie_margin = request.policy.tie_margin;
+  job.budget = budget;
+  job.seed = slot.problem.key().low;
+  return job;
+}
+
+Candidate Scheduler::incumbent_of(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  const Answer* answer = slot.current.load(std::memory_order_acquire);
+  if (answer->invoker) return answer->candidate;
+  if (assignment.request.claim) return assignment.request.claim->best.candidate;
+  for (const auto& solver : slot.site->operation->solvers()) {
+    if (solver->applicable(slot.problem, *slot.site->device)) continue;
+    return workers::default_candidate(*solver, slot.problem, *slot.site->device);
+  }
+  return {};
+}
+
+// Everything that speaks against the candidate under test, most telling first: what answers now, what the record names,
+// and the fallback.
+std::vector<Candidate> Scheduler::others_of(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  const std::optional<Claim>& claim = assignment.request.claim;
+  const Candidate subject = assignment.step == Step::verify ? claim->best.candidate : incumbent_of(assignment);
+  std::vector<Candidate> others;
+  const auto add = [&](const Candidate& candidate) {
+    if (candidate == subject || std::find(others.begin(), others.end(), candidate) != others.end()) return;
+    others.push_back(candidate);
+  };
+  if (const Answer* answer = slot.current.load(std::memory_order_acquire); answer->invoker) add(answer->candidate);
+  if (claim) {
+    add(claim->best.candidate);
+    for (const auto& rival : claim->rivals) add(rival.candidate);
+  }
+  const Operation& operation = *slot.site->operation;
+  if (const auto fallback = workers::find_solver(operation, operation.fallback())) {
+    if (!fallback->applicable(slot.problem, *slot.site->device)) {
+      add(workers::default_candidate(*fallback, slot.problem, *slot.site->device));
+    }
+  }
+  return others;
+}
+
+double Scheduler::priority_of(const Slot& slot) const {
+  const Assignment& assignment = assignments_.at(&slot);
+  const Answer* answer = slot.current.load(std::memory_order_acquire);
+  return priority({.demand = slot.demand.load(std::memory_order_relaxed) + 1,
+                   .time = answer->timing.median,
+                   .known = assignment.request.claim ? assignment.request.claim->known : Known::nothing,
+                   .asked = assignment.asked});
+}
+
+// ---- Time -----------------------------------------------------------------------------------------------------------
+
+void Scheduler::arm_timer() {
+  timer_.expires_after(tick_period);
+  timer_.async_wait([this](std::error_code error) {
+    if (error || stopping()) return;
+    tick();
+    arm_timer();
+  });
+}
+
+void Scheduler::tick() {
+  for (DeviceWorker* on : device_workers()) watch(*on);
+  adopt_foreign_changes();
+  for (const storage::Damage& damage : library_.damage()) {
+    Event damaged;
+    damaged.kind = EventKind::store_damaged;
+    damaged.error = Errc::store_damaged;
+    damaged.cause = fmt::format("{}: {}", damage.where, damage.what);
+    damaged.remedy = "run hone db check, then hone db repair";
+    log().error("a stored value is damaged: {}", damaged.cause);
+    events_.emit(std::move(damaged));
+  }
+  const nanoseconds now = options_.clock->now();
+  std::vector<Slot*> due;
+  for (auto& [slot, assignment] : assignments_) {
+    if (assignment.state == State::waiting && assignment.due <= now) due.push_back(assignment.request.slot);
+  }
+  for (Slot* slot : due) {
+    // A push may have dropped it meanwhile.
+    if (assignment_of(*slot) != nullptr) enqueue(*slot);
+  }
+  dispatch();
+}
+
+void Scheduler::watch(DeviceWorker& on) {
+  if (on.running == nullptr) return;
+  const nanoseconds now = options_.clock->now();
+  Slot& slot = *on.running;
+  Assignment& assignment = *assignment_of(slot);
+  if (assignment.claimed && now - on.claimed_at > claim_renewal) {
+    library_.claim(slot.problem.key(), slot.site->environment_id, claim_duration);
+    on.claimed_at = now;
+  }
+  const auto running = on.worker->running();
+  if (!running || now - running->since <= options_.hang_timeout) return;
+
+  on.worker->abandon();
+  {
+    const std::lock_guard lock(workers_mutex_);
+    busy_of_abandoned_ += on.worker->busy();
+    on.worker = make_worker(on, policy_);
+    if (paused_) on.worker->pause();
+  }
+  on.running = nullptr;
+  counters_.running.fetch_sub(1, std::memory_order_relaxed);
+  assignment.run = 0;
+  std::vector<storage::Change> changes;
+  quarantine(slot, assignment, running->candidate,
+             fmt::format("it did not come back within {} ms", options_.hang_timeout / std::chrono::milliseconds(1)),
+             changes);
+  library_.submit(std::move(changes));
+  if (assignment.step != Step::tune && assignment.request.claim->best.candidate == running->candidate) {
+    assignment.step = Step::tune;
+  }
+  enqueue(slot);
+}
+
+void Scheduler::adopt_foreign_changes() {
+  const storage::ForeignChanges changes = library_.foreign_changes();
+  if (!changes.everything && changes.keys.empty()) return;
+  std::vector<Slot*> touched;
+  index_.for_each([&](Slot& slot) {
+    const bool named = std::find(changes.keys.begin(), changes.keys.end(), slot.problem.key()) != changes.keys.end();
+    if (changes.everything || named) touched.push_back(&slot);
+  });
+  for (Slot* slot : touched) adopt_foreign_record(*slot);
+}
+
+void Scheduler::adopt_foreign_record(Slot& slot) {
+  Assignment* assignment = assignment_of(slot);
+  // What runs here ends with a measurement of its own.
+  if (assignment != nullptr && (assignment->state == State::running || assignment->state == State::storing)) return;
+  Resolution resolution = resolve(*slot.site, slot.problem, library_, Records::use);
+  if (!resolution.claim || resolution.claim->known != Known::user) return;
+  const Answer* current = slot.current.load(std::memory_order_acquire);
+  if (current->invoker && current->candidate == resolution.claim->best.candidate &&
+      current->provenance == Provenance::user) {
+    return;
+  }
+  if (!resolution.claim_answered) {
+    request({&slot, {}, policy_, std::move(resolution.claim), false});
+    return;
+  }
+  if (assignment != nullptr && assignment->state == State::waiting) finish(slot);
+  Event upgraded = event(EventKind::upgraded, slot);
+  upgraded.after = resolution.answer->candidate;
+  upgraded.after_timing = resolution.answer->timing;
+  upgraded.cause = "another process measured it";
+  const bool other = upgraded.before != upgraded.after;
+  slot.publish(std::move(resolution.answer));
+  if (!other) return;
+  count(counters_.upgrades);
+  events_.emit(std::move(upgraded));
+}
+
+// ---- Small things ---------------------------------------------------------------------------------------------------
+
+bool Scheduler::stopping() const {
+  const std::lock_guard lock(workers_mutex_);
+  return stopping_;
+}
+
+std::vector<Scheduler::DeviceWorker*> Scheduler::device_workers() const {
+  const std::lock_guard lock(workers_mutex_);
+  std::vector<DeviceWorker*> all;
+  for (const auto& on : device_workers_) all.push_back(on.get());
+  return all;
+}
+
+Scheduler::Assignment* Scheduler::assignment_of(const Slot& slot) {
+  const auto place = assignments_.find(&slot);
+  return place == assignments_.end() ? nullptr : &place->second;
+}
+
+Event Scheduler::event(EventKind kind, const Slot& slot) const {
+  Event event;
+  event.kind = kind;
+  event.problem = slot.problem.text();
+  event.key = slot.problem.key();
+  event.device = slot.site->device->name();
+  const Answer* answer = slot.current.load(std::memory_order_acquire);
+  event.before = answer->candidate;
+  event.before_timing = answer->timing;
+  return event;
+}
+
+}  // namespace hone::engine
