@@ -3,6 +3,7 @@
 // Constructors and configuration throw hone::Error; find, run and report never throw. Background failures are events.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <system_error>
 
@@ -31,10 +32,16 @@ const std::error_category& error_category() noexcept;
 
 std::error_code make_error_code(Errc code) noexcept;
 
-// A failure with hone's category and a sentence that says what to do.
+// A failure with hone's category and a sentence that says what to do, which is all that what() says.
 class Error : public std::system_error {
  public:
-  Error(Errc code, const std::string& what_to_do) : std::system_error(make_error_code(code), what_to_do) {}
+  Error(Errc code, const std::string& what_to_do)
+      : std::system_error(make_error_code(code)), what_(std::make_shared<const std::string>(what_to_do)) {}
+  const char* what() const noexcept override { return what_->c_str(); }
+
+ private:
+  // Shared, because copying an exception must not throw.
+  std::shared_ptr<const std::string> what_;
 };
 
 }  // namespace hone

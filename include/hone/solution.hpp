@@ -12,6 +12,7 @@ namespace hone {
 
 namespace engine {
 struct Answer;  // immutable: one published answer for one problem
+struct SolutionAccess;
 struct Slot;    // the place of a problem in the index, where answers are published
 class Index;
 }  // namespace engine
@@ -42,7 +43,7 @@ class Solution {
  private:
   friend class Engine;
   friend class Binding;
-  friend struct engine::Slot;
+  friend struct engine::SolutionAccess;  // benchmarks publish through it
   explicit Solution(const engine::Answer* answer) noexcept : answer_(answer) {}
   const engine::Answer* answer_ = nullptr;
 };

@@ -1,0 +1,14 @@
+# Installs the build into a prefix of its own, then configures, builds and runs a project that finds it there.
+# Variables: BUILD (hone's build folder), SOURCE (this folder), WORK (scratch), COMPILER.
+file(REMOVE_RECURSE ${WORK})
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT RESULT_VARIABLE result)
+  if(result)
+    message(FATAL_ERROR "failed: ${ARGV}")
+  endif()
+endfunction()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/lib:${WORK}/prefix/lib/${ARCHITECTURE} ${WORK}/build/consumer)

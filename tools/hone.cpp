@@ -1,0 +1,24 @@
+// The program hone: one subcommand for each thing that can be done without writing code.
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tools/config_command.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app("hone: the best known kernel at once, verified and retuned in the background", "hone");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Print the help of every subcommand");
+  int exit_status = 0;
+  hone::tools::add_config_command(app, exit_status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "hone: {}\n", error.what());
+    return 1;
+  }
+  return exit_status;
+}
