@@ -1,0 +1,113 @@
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <hone/device.hpp>
+#include <hone/error.hpp>
+#include <new>
+
+#include "workers/host/processor.hpp"
+
+namespace hone {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+struct Free {
+  void operator()(std::byte* memory) const noexcept { std::free(memory); }
+};
+
+std::byte* allocate_aligned(std::size_t bytes) noexcept {
+  if (bytes > SIZE_MAX - alignment) return nullptr;
+  const std::size_t size = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
+  return static_cast<std::byte*>(std::aligned_alloc(alignment, size));
+}
+
+// Kernels run inside the call that launches them, on the caller's thread.
+class HostStream final : public Stream {
+ public:
+  explicit HostStream(StreamPriority priority) : yields_(priority == StreamPriority::background) {}
+
+  std::error_code synchronize() noexcept override { return {}; }
+
+  std::error_code time(const std::function<std::error_code()>& launch, int count,
+                       std::chrono::nanoseconds& elapsed) noexcept override {
+    if (yields_) yield_to_others();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < count; ++i) {
+      try {
+        if (const std::error_code error = launch()) return error;
+      } catch (...) {
+        return Errc::launch_failed;
+      }
+    }
+    elapsed = std::chrono::steady_clock::now() - start;
+    return {};
+  }
+
+  void* scratch(std::size_t bytes) noexcept override {
+    if (bytes > capacity_ || !scratch_) {
+      scratch_.reset();
+      scratch_.reset(allocate_aligned(bytes));
+      capacity_ = scratch_ ? bytes : 0;
+    }
+    return scratch_.get();
+  }
+
+ private:
+  // Background work runs on a worker's own thread, whose share of a busy processor is cut here. Linux keeps this
+  // setting by thread; it cannot be raised again without privilege, which a worker never wants.
+  void yield_to_others() noexcept {
+    yields_ = false;
+    const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+    if (getpid() == static_cast<pid_t>(thread)) return;  // a program's main thread is nobody's worker
+    constexpr int background_nice = 10;
+    if (getpriority(PRIO_PROCESS, thread) < background_nice) setpriority(PRIO_PROCESS, thread, background_nice);
+  }
+
+  bool yields_;
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t capacity_ = 0;
+};
+
+class HostDevice final : public Device {
+ public:
+  const std::string& name() const noexcept override { return name_; }
+  const Environment& environment() const noexcept override { return processor_.environment; }
+
+  std::unique_ptr<Stream> make_stream(StreamPriority priority) override {
+    return std::make_unique<HostStream>(priority);
+  }
+
+  Buffer allocate(std::size_t bytes) override {
+    std::byte* memory = allocate_aligned(bytes);
+    if (memory == nullptr) {
+      throw Error(Errc::out_of_memory,
+                  "the host has no " + std::to_string(bytes) + " bytes left; lower max_buffer_bytes or free memory");
+    }
+    return Buffer(memory, Free{});
+  }
+
+  void copy_to_device(std::byte* target, std::span<const std::byte> source) override {
+    if (!source.empty()) std::memcpy(target, source.data(), source.size());
+  }
+  void copy_to_host(std::span<std::byte> target, const std::byte* source) override {
+    if (!target.empty()) std::memcpy(target.data(), source, target.size());
+  }
+
+  std::size_t last_level_cache_bytes() const noexcept override { return processor_.last_level_cache_bytes; }
+
+ private:
+  std::string name_ = "host";
+  workers::host::Processor processor_ = workers::host::processor();
+};
+
+}  // namespace
+
+std::shared_ptr<Device> host_device() { return std::make_shared<HostDevice>(); }
+
+std::unique_ptr<Stream> host_stream() { return std::make_unique<HostStream>(StreamPriority::normal); }
+
+}  // namespace hone
