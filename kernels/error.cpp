@@ -38,6 +38,8 @@ class Category final : public std::error_category {
         return "the database was opened before fork and cannot be used in the child";
       case Errc::shut_down:
         return "the engine was shut down";
+      case Errc::clock_failed:
+        return "the device's clock ran backwards or stood still";
     }
     return "unknown error";
   }

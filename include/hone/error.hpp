@@ -25,6 +25,7 @@ enum class Errc {
   foreign_schema,      // the database was written by a newer hone
   forked,              // the engine or the database is used in a child process
   shut_down,           // the engine is being destroyed
+  clock_failed,        // a device's clock ran backwards or stood still
 };
 
 // hone's category; messages are sentences. Thread-safe.
