@@ -51,8 +51,9 @@ struct Subject {
   std::vector<Candidate> quarantined;  // never run
 };
 
+// Zero: no limit.
 struct Budget {
-  std::chrono::nanoseconds wall_time{0};  // of measuring, pauses not counted
+  std::chrono::nanoseconds wall_time{0};  // of working, pauses and rests not counted
   std::uint64_t evaluations = 0;
   std::uint64_t patience = 0;
 };
@@ -65,27 +66,29 @@ struct PrepareJob {
 
 // Evaluates the claimed candidate and its rivals. Rivals much slower than the best are dropped after one probe, the
 // rest are compared with the claimed one in turns. Sampling stops as soon as neither threshold lies inside an interval.
+// Where the claimed one does not work, the rivals are timed in turns and nothing is compared.
 struct VerifyJob {
   Subject subject;
   Candidate claimed;
-  std::optional<std::chrono::duration<double, std::nano>> reported;  // none: judged against rivals only
-  std::vector<Candidate> rivals;
-  double tolerance = 0.15;   // threshold of measured / reported
-  double tie_margin = 0.02;  // threshold of the comparisons
-  std::chrono::nanoseconds wall_time{0};
+  std::optional<std::chrono::duration<double, std::nano>> reported = {};  // none: judged against rivals only
+  std::vector<Candidate> rivals = {};
+  double tolerance = 0.15;                // threshold of measured / reported
+  double tie_margin = 0.02;               // threshold of the comparisons
+  std::chrono::nanoseconds wall_time{0};  // of working, pauses and rests not counted; zero: no limit
 };
 
 // Finds the best candidate: first `first` in order, then each solver's default configuration, then, with
-// `search_parameters`, points of their spaces in random order without replacement. The best is confirmed against the
-// incumbent in turns, under the same check of results.
+// `search_parameters`, points of their spaces; a solver gets the more of the budget the faster its best point is. The
+// best few are compared with the incumbent in turns; where that does not work, they are timed in turns and nothing is
+// compared. Patience counts points of the spaces only.
 struct TuneJob {
   Subject subject;
   Candidate incumbent;
-  std::vector<Candidate> first;
+  std::vector<Candidate> first = {};
   bool search_parameters = true;
   bool may_compile = true;  // false: only solvers that need no compiling for this problem
   double tie_margin = 0.02;
-  Budget budget;
+  Budget budget = {};
   std::uint64_t seed = 1;
 };
 
@@ -100,7 +103,7 @@ struct Load {
 struct Outcome {
   std::vector<Trial> trials;            // in the order of evaluation; the claimed or incumbent one first
   std::vector<Comparison> comparisons;  // against the claimed or incumbent candidate, fastest challenger first
-  std::vector<Prepared> prepared;       // every candidate named in comparisons, and the claimed or incumbent one
+  std::vector<Prepared> prepared;       // the claimed or incumbent one, and those compared with it or timed in turns
   StopReason stop = StopReason::none;
   std::uint64_t evaluations = 0;
   std::chrono::nanoseconds busy{0};  // time spent working, pauses not counted

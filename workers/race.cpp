@@ -85,7 +85,7 @@ Comparison compare(const RaceEntry& incumbent, const RaceEntry& challenger, doub
   return comparison;
 }
 
-Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger, double gate) {
+Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger, double best) {
   Screening screening;
   std::vector<double> ratios;
   const auto round = [&] {
@@ -101,8 +101,9 @@ Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger
     screening.dropped = dropped;
     return screening;
   };
-  constexpr double hopeless = 3;
-  constexpr double slower = 1.1;
+  const double hopeless = 3 * best;
+  const double gate = 1.5 * best;
+  const double slower = 1.1 * best;
   if (!round()) return screening;
   if (ratios[0] > gate) {
     if (ratios[0] > hopeless) return conclude(true);
@@ -112,7 +113,7 @@ Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger
   while (ratios.size() < 3) {
     if (!round()) return screening;
   }
-  return conclude(std::all_of(ratios.begin(), ratios.end(), [](double ratio) { return ratio > slower; }));
+  return conclude(std::all_of(ratios.begin(), ratios.end(), [&](double ratio) { return ratio > slower; }));
 }
 
 }  // namespace hone::workers

@@ -41,15 +41,16 @@ bool race(Sampler& sampler, std::span<RaceEntry> entries, const RaceRules& rules
 // The result of a challenger. The interval holds at the confidence of the rules; 0 to infinity with too few rounds.
 Comparison compare(const RaceEntry& incumbent, const RaceEntry& challenger, double confidence);
 
-// Two screening gates. The first: one sample each, dropped beyond `gate` times the incumbent's; one more try for a
-// challenger that is not three times as slow, since a busy device slows any single run. The second: three rounds,
-// dropped when all three are more than a tenth slower.
+// Two screening gates. `best` is the ratio to the incumbent of the best candidate known, 1 for the incumbent itself.
+// The first gate: one sample each, dropped beyond 1.5 times the best; one more try for a challenger that is not three
+// times as slow, since a busy device slows any single run. The second: three rounds, dropped when all of them are more
+// than a tenth slower than the best.
 struct Screening {
   double ratio = 0;  // median
   bool dropped = false;
   Failure failure = {};            // of the challenger
   Failure incumbent_failure = {};  // of the incumbent
 };
-Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger, double gate = 1.5);
+Screening screen(Sampler& sampler, Contestant& incumbent, Contestant& challenger, double best = 1);
 
 }  // namespace hone::workers

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "workers/job.hpp"
+#include "workers/sampling.hpp"
 
 namespace hone::workers {
 
@@ -26,6 +27,8 @@ struct WorkerOptions {
   std::uint64_t max_buffer_bytes = 1ull << 30;
   double background_share = 0.10;  // of wall time
   std::uint64_t seed = 1;          // of operand contents
+  bool cold_cache = false;         // every sample is one launch after the caches were flushed
+  SamplingOptions sampling = {};   // its cold_cache is ignored
 };
 
 // What a worker that does not come back was running.
@@ -36,7 +39,7 @@ struct Running {
 };
 
 // All members are thread-safe. A job's completion is called on the worker's thread, exactly once for every accepted
-// job, unless the worker was abandoned: then it is not called any more.
+// job, unless the worker was abandoned: then it is not called any more. Jobs run one after the other, as submitted.
 class StreamWorker {
  public:
   using Completion = std::function<void(Outcome)>;
@@ -49,22 +52,26 @@ class StreamWorker {
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
 
-  void submit(Job job, Completion completion);
+  // True when the job is accepted; false after cancel() or abandon(), and then `completion` is never called. A throwing
+  // completion is logged.
+  bool submit(Job job, Completion completion);
 
-  // Between two runs of candidates the worker waits while it is paused, and rests so that its busy share of wall time
-  // stays within background_share.
+  // Between two rounds of runs the worker waits while it is paused, and rests so that its busy share of wall time stays
+  // within background_share. New options hold for later jobs, the share at once.
   void pause() noexcept;
   void resume() noexcept;
   void set_options(WorkerOptions options) noexcept;
 
-  // The running job ends at the next opportunity with stop = cancelled; waiting jobs end without having begun.
+  // For good: the running job ends at the next opportunity with stop = cancelled and what it has so far, waiting jobs
+  // end without having begun, and the thread ends.
   void cancel() noexcept;
   // What runs right now, for a watchdog.
   std::optional<Running> running() const;
   // True when the thread has ended within `timeout` after cancel().
   bool wait(std::chrono::nanoseconds timeout);
-  // Leaves the thread alone for good: it keeps what it uses alive, its completions are never called, and the destructor
-  // does not wait for it.
+  // Leaves the thread alone for good: it keeps what it uses alive, and neither journal nor completions are called any
+  // more when this returns (it waits for such a call in progress, unless it is itself made from one). The destructor
+  // does not wait for the thread, which ends as soon as its candidate comes back.
   void abandon() noexcept;
 
   std::chrono::nanoseconds busy() const noexcept;

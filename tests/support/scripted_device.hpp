@@ -17,13 +17,13 @@ namespace hone::test {
 // What happens to the time of launches.
 struct Conditions {
   // Factor at a time of the clock: load steps, throttling ramps, clock boosts.
-  std::function<double(std::chrono::nanoseconds)> slowdown;
+  std::function<double(std::chrono::nanoseconds)> slowdown = {};
   double jitter = 0;               // standard deviation of a sample, relative
   double outlier_probability = 0;  // of a sample
   double outlier_factor = 3;       // mean factor of an outlier's excess (exponential)
   std::uint64_t seed = 1;
   // What the device's clock shows for a batch that took so long.
-  std::function<std::chrono::nanoseconds(std::chrono::nanoseconds)> clock;
+  std::function<std::chrono::nanoseconds(std::chrono::nanoseconds)> clock = {};
 };
 
 class ScriptedStream;

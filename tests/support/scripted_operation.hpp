@@ -51,13 +51,13 @@ struct Script {
   Fault fault = Fault::none;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   std::uint32_t version = 1;
-  std::string refusal;  // not applicable
+  std::string refusal = {};  // not applicable
   bool compiles = false;
   std::uint64_t workspace = 0;
-  SearchSpace space;
-  std::vector<std::int64_t> defaults;                         // values of the default configuration
-  std::function<double(const Configuration&)> configured;     // factor of `time`
-  std::function<double(std::chrono::nanoseconds)> own_speed;  // factor of `time` at a time of the clock
+  SearchSpace space = {};
+  std::vector<std::int64_t> defaults = {};                         // values of the default configuration
+  std::function<double(const Configuration&)> configured = {};     // factor of `time`
+  std::function<double(std::chrono::nanoseconds)> own_speed = {};  // factor of `time` at a time of the clock
 };
 
 class ScriptedSolver final : public SolverFor<Doubling> {

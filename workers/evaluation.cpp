@@ -1,0 +1,147 @@
+#include "workers/evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <hone/error.hpp>
+
+#include "workers/solver_call.hpp"
+#include "workers/validation.hpp"
+
+namespace hone::workers {
+namespace {
+
+std::string identity(const Candidate& candidate) {
+  return fmt::format("{} {}", candidate.version, to_string(candidate));
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const Subject& subject, Device& device, Stream& stream, Supervisor& supervisor, Journal& journal,
+                       const WorkerOptions& options)
+    : subject_(subject),
+      device_(device),
+      stream_(stream),
+      supervisor_(supervisor),
+      journal_(journal),
+      options_(options) {}
+
+bool Evaluation::known(const Candidate& candidate) const { return entrants_.contains(identity(candidate)); }
+
+Entrant* Evaluation::enter(const Candidate& candidate) {
+  const auto [place, is_new] = entrants_.try_emplace(identity(candidate));
+  if (!is_new) return place->second && place->second->contestant.invoker ? place->second.get() : nullptr;
+  if (!supervisor_.proceed()) {
+    entrants_.erase(place);
+    return nullptr;
+  }
+  Trial trial;
+  trial.candidate = candidate;
+  trial.status = TrialStatus::not_applicable;
+  auto entrant = std::make_unique<Entrant>();
+  entrant->contestant.candidate = candidate;
+  entrant->trial = trials_.size();
+  entrant->contestant.invoker = prepare(candidate, trial);
+  entrant->workspace = trial.workspace;
+  const bool works = entrant->contestant.invoker && first_run(*entrant, trial);
+  trials_.push_back(std::move(trial));
+  if (works) place->second = std::move(entrant);
+  return place->second.get();
+}
+
+void Evaluation::refuse(const Candidate& candidate, std::string reason) {
+  const auto [place, is_new] = entrants_.try_emplace(identity(candidate));
+  if (is_new) trials_.push_back({candidate, TrialStatus::not_applicable, {}, false, 0, std::move(reason)});
+}
+
+std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, Trial& trial) {
+  if (std::find(subject_.quarantined.begin(), subject_.quarantined.end(), candidate) != subject_.quarantined.end()) {
+    trial.reason = "it is quarantined";
+    return nullptr;
+  }
+  const auto valid = call_solver(
+      [&] { return validate(*subject_.operation, subject_.problem, device_, candidate, trial.reason); }, trial.reason);
+  if (!valid || !*valid) return nullptr;
+  const ValidCandidate& target = **valid;
+  trial.workspace = target.workspace;
+  make_operands();
+  if (target.workspace > options_.max_buffer_bytes - buffer_bytes_) {
+    trial.reason =
+        fmt::format("its workspace of {} bytes does not fit into max_buffer_bytes beside {} bytes of buffers",
+                    target.workspace, buffer_bytes_);
+    return nullptr;
+  }
+  if (target.workspace > 0 && !stream_.scratch(target.workspace)) {
+    trial.reason = fmt::format("the device has no memory for its workspace of {} bytes", target.workspace);
+    return nullptr;
+  }
+
+  journal_.begin_attempt(subject_.problem, candidate);
+  supervisor_.begin(candidate);
+  auto invoker = call_solver([&] { return target.solver->prepare(subject_.problem, target.configuration, device_); },
+                             trial.reason);
+  supervisor_.end();
+  if (invoker && *invoker) return *invoker;
+  journal_.end_attempt(subject_.problem, candidate);
+  trial.status = TrialStatus::prepare_failed;
+  if (invoker) trial.reason = "its solver prepared nothing";
+  return nullptr;
+}
+
+bool Evaluation::first_run(Entrant& entrant, Trial& trial) {
+  operands_->reset();
+  const Failure failure = sampler_->run(entrant.contestant);
+  journal_.end_attempt(subject_.problem, trial.candidate);
+  if (failure) {
+    if (ends_the_job(failure.code)) throw std::system_error(failure.code, failure.cause);
+    trial.status = TrialStatus::launch_failed;
+    trial.reason = failure.cause;
+    return false;
+  }
+  if (auto wrong = operands_->check()) {
+    trial.status = TrialStatus::wrong_result;
+    trial.reason = *std::move(wrong);
+    return false;
+  }
+  trial.status = TrialStatus::ok;
+  return true;
+}
+
+void Evaluation::make_operands() {
+  if (operands_) return;
+  // A flush leaves nothing of the operands behind when it is twice as large as the cache.
+  const std::size_t flush_bytes = options_.cold_cache ? 2 * device_.last_level_cache_bytes() : 0;
+  if (flush_bytes >= options_.max_buffer_bytes) {
+    throw Error(Errc::out_of_memory, fmt::format("flushing the cache takes {} bytes, max_buffer_bytes is {}",
+                                                 flush_bytes, options_.max_buffer_bytes));
+  }
+  operands_.emplace(*subject_.operation, subject_.problem, device_, options_.max_buffer_bytes - flush_bytes,
+                    options_.seed);
+  buffer_bytes_ = operands_->bytes() + flush_bytes;
+  Buffer flush = flush_bytes > 0 ? device_.allocate(flush_bytes) : nullptr;
+  SamplingOptions sampling = options_.sampling;
+  sampling.cold_cache = options_.cold_cache;
+  sampler_.emplace(device_, stream_, supervisor_, operands_->arguments(), sampling, std::move(flush), flush_bytes);
+}
+
+void Evaluation::fail(Entrant& entrant, const Failure& failure) {
+  if (ends_the_job(failure.code)) throw std::system_error(failure.code, failure.cause);
+  Trial& trial = trials_[entrant.trial];
+  trial.status = TrialStatus::launch_failed;
+  trial.reason = failure.cause;
+  trial.timing = {};
+  trial.screened = false;
+  entrant.contestant.invoker = nullptr;
+}
+
+void Evaluation::record(const Entrant& entrant, bool screened) {
+  Trial& trial = trials_[entrant.trial];
+  trial.timing = timing_of(entrant.contestant.samples);
+  trial.screened = screened;
+}
+
+Prepared Evaluation::prepared(const Entrant& entrant) const {
+  return {entrant.contestant.candidate, entrant.contestant.invoker, entrant.workspace};
+}
+
+}  // namespace hone::workers

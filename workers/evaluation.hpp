@@ -1,0 +1,80 @@
+// Brings candidates to the start of a measurement: validated, prepared, run once, and right.
+#pragma once
+
+#include <cstdint>
+#include <hone/device.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/job.hpp"
+#include "workers/operands.hpp"
+#include "workers/race.hpp"
+#include "workers/sampling.hpp"
+#include "workers/stream_worker.hpp"
+#include "workers/supervisor.hpp"
+
+namespace hone::workers {
+
+// A candidate that works.
+struct Entrant {
+  Contestant contestant;
+  std::size_t trial = 0;  // its place in Outcome::trials
+  std::uint64_t workspace = 0;
+};
+
+// What one job evaluates. Candidates are evaluated once; the operands and the reference are made for the first one.
+// Members throw std::system_error (out_of_memory, no_device, clock_failed) when the job cannot go on, and what the
+// journal throws.
+class Evaluation {
+ public:
+  // All must outlive the evaluation.
+  Evaluation(const Subject& subject, Device& device, Stream& stream, Supervisor& supervisor, Journal& journal,
+             const WorkerOptions& options);
+
+  // The candidate, checked. nullptr when it does not work, which is a trial with its reason, or when the job was
+  // cancelled, which is not. The pointer stays valid.
+  Entrant* enter(const Candidate& candidate);
+  // Records that the candidate cannot be entered.
+  void refuse(const Candidate& candidate, std::string reason);
+  // True when the candidate was entered or refused before.
+  bool known(const Candidate& candidate) const;
+
+  // Only after enter() returned an entrant.
+  Sampler& sampler() noexcept { return *sampler_; }
+  Supervisor& supervisor() noexcept { return supervisor_; }
+  const Subject& subject() const noexcept { return subject_; }
+  Device& device() noexcept { return device_; }
+
+  // The trial becomes a failed one. Throws when the failure is not the candidate's.
+  void fail(Entrant& entrant, const Failure& failure);
+  // Sets the trial's timing to that of the samples so far.
+  void record(const Entrant& entrant, bool screened);
+  Prepared prepared(const Entrant& entrant) const;
+
+  // Candidates that were prepared or refused so far.
+  std::uint64_t evaluations() const noexcept { return trials_.size(); }
+  std::vector<Trial> take_trials() { return std::move(trials_); }
+  const Trial& trial(const Entrant& entrant) const { return trials_[entrant.trial]; }
+
+ private:
+  std::shared_ptr<const Invoker> prepare(const Candidate& candidate, Trial& trial);
+  bool first_run(Entrant& entrant, Trial& trial);
+  void make_operands();
+
+  const Subject& subject_;
+  Device& device_;
+  Stream& stream_;
+  Supervisor& supervisor_;
+  Journal& journal_;
+  const WorkerOptions options_;
+  std::optional<Operands> operands_;
+  std::optional<Sampler> sampler_;
+  std::uint64_t buffer_bytes_ = 0;
+  std::vector<Trial> trials_;
+  std::map<std::string, std::unique_ptr<Entrant>> entrants_;  // null: does not work
+};
+
+}  // namespace hone::workers

@@ -1,0 +1,188 @@
+#include "workers/tuning.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "workers/finals.hpp"
+#include "workers/race.hpp"
+#include "workers/ranking.hpp"
+#include "workers/search/strategy.hpp"
+#include "workers/solver_call.hpp"
+#include "workers/validation.hpp"
+
+namespace hone::workers {
+namespace {
+
+constexpr std::size_t finalists = 3;
+// The share of the wall time that the search may take; the rest is for the confirmation.
+constexpr double search_share = 0.8;
+
+// One solver's space while it is searched.
+struct SpaceSearch {
+  std::shared_ptr<const Solver> solver;
+  SearchSpace space;
+  std::unique_ptr<Strategy> strategy = {};
+  std::uint64_t points = 0;
+  double best = std::numeric_limits<double>::infinity();  // score
+  bool exhausted = false;
+
+  // The less, the sooner its turn: a solver twice as slow as the best gets a quarter of the points. A few points are
+  // free, and one that never worked counts as ten times as slow.
+  double debt(double best_score) const {
+    constexpr std::uint64_t free_points = 3;
+    const double slowness = points < free_points ? 1 : std::min(10.0, best / best_score);
+    return static_cast<double>(points + 1) * slowness * slowness;
+  }
+};
+
+class Tuning {
+ public:
+  Tuning(const TuneJob& job, Evaluation& evaluation, Outcome& outcome)
+      : job_(job), evaluation_(evaluation), outcome_(outcome), ranking_(evaluation, job.tie_margin) {}
+
+  void run() {
+    evaluate(job_.incumbent);
+    const auto& solvers = job_.subject.operation->solvers();
+    for (const Candidate& candidate : job_.first) {
+      if (may_use(find_solver(*job_.subject.operation, candidate.solver).get())) evaluate(candidate);
+    }
+    for (const auto& solver : solvers) evaluate_default(*solver);
+    if (job_.search_parameters) search();
+    if (outcome_.stop == StopReason::cancelled) return;
+    if (outcome_.stop == StopReason::none) outcome_.stop = StopReason::exhausted;
+    confirm();
+  }
+
+ private:
+  bool within_budget() {
+    if (outcome_.stop != StopReason::none) return false;
+    const Budget& budget = job_.budget;
+    if (!evaluation_.supervisor().proceed()) {
+      outcome_.stop = StopReason::cancelled;
+    } else if (budget.evaluations > 0 && evaluation_.evaluations() >= budget.evaluations) {
+      outcome_.stop = StopReason::evaluations;
+    } else if (budget.wall_time.count() > 0 && evaluation_.supervisor().busy() >= search_share * budget.wall_time) {
+      outcome_.stop = StopReason::wall_time;
+    } else if (budget.patience > 0 && without_improvement_ >= budget.patience) {
+      outcome_.stop = StopReason::patience;
+    }
+    return outcome_.stop == StopReason::none;
+  }
+
+  bool may_use(const Solver* solver) const {
+    if (job_.may_compile || !solver) return true;
+    std::string reason;
+    // One that cannot even tell is left to the evaluation, which records why.
+    return !call_solver([&] { return solver->compiles(job_.subject.problem); }, reason).value_or(false);
+  }
+
+  std::optional<double> evaluate(const Candidate& candidate) {
+    if (evaluation_.known(candidate) || !within_budget()) return {};
+    Entrant* entrant = evaluation_.enter(candidate);
+    const auto score = entrant ? ranking_.add(*entrant) : std::nullopt;
+    if (evaluation_.known(candidate)) scores_.emplace_back(candidate, score);
+    if (candidate == job_.incumbent) incumbent_ = entrant;
+    return score;
+  }
+
+  void evaluate_default(const Solver& solver) {
+    if (!may_use(&solver)) return;
+    std::string reason;
+    const auto applicable =
+        call_solver([&] { return !solver.applicable(job_.subject.problem, evaluation_.device()).has_value(); }, reason);
+    if (applicable && !*applicable) return;
+    const auto candidate =
+        call_solver([&] { return default_candidate(solver, job_.subject.problem, evaluation_.device()); }, reason);
+    if (candidate) {
+      evaluate(*candidate);
+    } else {
+      evaluation_.refuse({std::string(solver.id()), solver.version(), ""}, reason);
+    }
+  }
+
+  void search() {
+    open_searches();
+    while (true) {
+      SpaceSearch* next = nullptr;
+      for (SpaceSearch& search : searches_) {
+        if (search.exhausted) continue;
+        if (!next || search.debt(ranking_.best_score()) < next->debt(ranking_.best_score())) next = &search;
+      }
+      if (!next || !within_budget()) return;
+      const auto configuration = next->strategy->suggest();
+      if (!configuration) {
+        next->exhausted = true;
+        continue;
+      }
+      evaluate_point(*next, *configuration);
+    }
+  }
+
+  void open_searches() {
+    for (const auto& solver : job_.subject.operation->solvers()) {
+      if (!may_use(solver.get())) continue;
+      std::string reason;
+      const auto space = call_solver(
+          [&] {
+            return solver->applicable(job_.subject.problem, evaluation_.device())
+                       ? SearchSpace()
+                       : solver->search_space(job_.subject.problem, evaluation_.device());
+          },
+          reason);
+      if (!space || space->empty()) continue;
+      SpaceSearch search{.solver = solver, .space = *space};
+      search.strategy = make_strategy(strategy_names().front(), search.space, {.seed = job_.seed});
+      for (const auto& [candidate, score] : scores_) {
+        if (candidate.solver != solver->id() || candidate.version != solver->version()) continue;
+        if (const auto configuration = search.space.parse(candidate.configuration)) {
+          observe(search, *configuration, score);
+        }
+      }
+      searches_.push_back(std::move(search));
+    }
+  }
+
+  void evaluate_point(SpaceSearch& search, const Configuration& configuration) {
+    const Entrant* best_before = ranking_.best();
+    const Candidate candidate{std::string(search.solver->id()), search.solver->version(), configuration.text()};
+    const auto score = evaluate(candidate);
+    if (!evaluation_.known(candidate)) return;
+    ++search.points;
+    observe(search, configuration, score);
+    without_improvement_ = ranking_.best() == best_before ? without_improvement_ + 1 : 0;
+  }
+
+  static void observe(SpaceSearch& search, const Configuration& configuration, std::optional<double> score) {
+    if (!score) return search.strategy->observe(configuration, {});
+    // Any scale will do for a strategy as long as it is the same for all.
+    search.strategy->observe(configuration, Strategy::Time(*score * 1e6));
+    search.best = std::min(search.best, *score);
+  }
+
+  void confirm() {
+    RaceRules rules{.tie_margin = job_.tie_margin};
+    rules.proceed = [this] {
+      return job_.budget.wall_time.count() == 0 || evaluation_.supervisor().busy() < job_.budget.wall_time;
+    };
+    if (incumbent_ && !incumbent_->contestant.invoker) incumbent_ = nullptr;
+    if (!run_finals(evaluation_, incumbent_, ranking_.fastest(finalists, incumbent_), rules, outcome_) &&
+        !evaluation_.supervisor().proceed()) {
+      outcome_.stop = StopReason::cancelled;
+    }
+  }
+
+  const TuneJob& job_;
+  Evaluation& evaluation_;
+  Outcome& outcome_;
+  Ranking ranking_;
+  Entrant* incumbent_ = nullptr;
+  std::vector<std::pair<Candidate, std::optional<double>>> scores_;
+  std::vector<SpaceSearch> searches_;
+  std::uint64_t without_improvement_ = 0;
+};
+
+}  // namespace
+
+void tune(const TuneJob& job, Evaluation& evaluation, Outcome& outcome) { Tuning(job, evaluation, outcome).run(); }
+
+}  // namespace hone::workers
