@@ -72,7 +72,7 @@ struct Engine::Implementation {
   std::shared_ptr<const Site> site_of(const Problem& problem, std::uint64_t salt, std::string& reason) const;
   void noticed(Slot& slot) noexcept;
   void request_work(Slot& slot, engine::Resolution&& resolution, const Policy& policy);
-  std::uint64_t salt_of(const std::string& device) const noexcept;
+  std::uint64_t salt_of(std::string_view device) const noexcept;
   void add_site(const std::shared_ptr<const Operation>& operation, const std::shared_ptr<Device>& device);
   void report_health(const storage::StoreHealth& health);
   Policy current_policy() const;
@@ -175,7 +175,7 @@ Policy Engine::Implementation::current_policy() const {
 }
 
 // Distinguishes the devices of one engine in the index; the first one costs nothing.
-std::uint64_t Engine::Implementation::salt_of(const std::string& device) const noexcept {
+std::uint64_t Engine::Implementation::salt_of(std::string_view device) const noexcept {
   const std::string* first = first_device.load(std::memory_order_acquire);
   if (device.empty() || first == nullptr || device == *first) return 0;
   return XXH3_64bits(device.data(), device.size());

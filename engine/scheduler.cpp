@@ -147,7 +147,11 @@ void Scheduler::settle(std::uint64_t ticket, Slot& slot, SettleHandler handler) 
   asio::post(strand_, [this, ticket, &slot, handler = std::move(handler)] {
     take_requests();
     Assignment* assignment = assignment_of(slot);
-    if (assignment == nullptr) return handler({}, slot.current.load(std::memory_order_acquire));
+    if (assignment == nullptr) {
+      // A request that came while the engine ends got no assignment.
+      return handler(stopping() ? make_error_code(Errc::shut_down) : std::error_code(),
+                     slot.current.load(std::memory_order_acquire));
+    }
     assignment->asked = true;
     assignment->waiters.emplace_back(ticket, handler);
   });

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <hone/engine.hpp>
@@ -14,8 +14,10 @@
 namespace hone::tools {
 namespace {
 
-const std::map<std::string, std::function<Policy()>> presets = {
-    {"serving", Policy::serving}, {"benchmark", Policy::benchmark}, {"frozen", Policy::frozen}, {"offline", Policy::offline}};
+const std::map<std::string, std::function<Policy()>> presets = {{"serving", Policy::serving},
+                                                                {"benchmark", Policy::benchmark},
+                                                                {"frozen", Policy::frozen},
+                                                                {"offline", Policy::offline}};
 
 std::string_view name_of(Origin origin) { return symbols(Origin{})[static_cast<std::size_t>(origin)]; }
 
@@ -48,8 +50,10 @@ void add_config_command(CLI::App& app, int& exit_status) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("config", "Print every knob with its value, where that comes from, and what it takes");
-  command->add_option("--preset", options->preset, "The preset under the variables: serving, benchmark, frozen or offline")
+  CLI::App* command =
+      app.add_subcommand("config", "Print every knob with its value, where that comes from, and what it takes");
+  command
+      ->add_option("--preset", options->preset, "The preset under the variables: serving, benchmark, frozen or offline")
       ->check(CLI::IsMember({"serving", "benchmark", "frozen", "offline"}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");

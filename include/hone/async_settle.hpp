@@ -13,8 +13,9 @@ auto Engine::async_settle(const P& problem, CompletionToken&& token, CallOptions
     struct Waiting {
       Handler handler;
       // Keeps the executor's context busy until the handler has run.
-      decltype(asio::prefer(asio::get_associated_executor(std::declval<Handler&>()),
-                            asio::execution::outstanding_work.tracked)) work;
+      std::decay_t<decltype(asio::prefer(std::declval<asio::associated_executor_t<Handler>>(),
+                                         asio::execution::outstanding_work.tracked))>
+          work;
     };
     auto executor = asio::get_associated_executor(handler);
     auto cancellation = asio::get_associated_cancellation_slot(handler);
@@ -36,8 +37,10 @@ auto Engine::async_settle(const P& problem, CompletionToken&& token, CallOptions
       });
     });
   };
+  // GCC 12 destroys arguments of asio's coroutine twice unless destroying them does nothing.
+  static_assert(std::is_trivially_destructible_v<Problem> && std::is_trivially_destructible_v<CallOptions>);
   return asio::async_initiate<CompletionToken, void(std::error_code, Solution)>(initiate, token, Problem(problem),
-                                                                                std::move(options));
+                                                                                options);
 }
 
 }  // namespace hone

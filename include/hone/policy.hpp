@@ -100,7 +100,9 @@ struct Policy {
 // A per-call choice of knobs; those left out are the engine's. The device always counts, the knobs when the
 // background's work is planned: at the first sight of the problem.
 struct CallOptions {
-  std::string device;  // name of a device; "" for the first one added
+  // Name of a device; "" for the first one added. The characters must live until the call returns, with a deferred
+  // completion token until the operation starts.
+  std::string_view device;
   std::optional<FindMode> find_mode;
   std::optional<Enforce> enforce;
   std::optional<double> tolerance;

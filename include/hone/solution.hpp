@@ -13,7 +13,7 @@ namespace hone {
 namespace engine {
 struct Answer;  // immutable: one published answer for one problem
 struct SolutionAccess;
-struct Slot;    // the place of a problem in the index, where answers are published
+struct Slot;  // the place of a problem in the index, where answers are published
 class Index;
 }  // namespace engine
 

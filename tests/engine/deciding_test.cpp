@@ -119,9 +119,9 @@ TEST_F(DecidingTest, TunesWhenTheRecordedTimeDoesNotHold) {
   const std::string system = recorded(two_solvers());
   auto with_system = options();
   with_system.system_databases = {system};
-  const auto three = scripted_operation({scripted_solver("fallback", {.time = 400us}),
-                                         scripted_solver("other", {.time = 300us}),
-                                         scripted_solver("new", {.time = 50us})});
+  const auto three =
+      scripted_operation({scripted_solver("fallback", {.time = 400us}), scripted_solver("other", {.time = 300us}),
+                          scripted_solver("new", {.time = 50us})});
   auto engine = start(three, with_system);
   EventLog log(*engine);
   EXPECT_EQ(solver(engine->find(Doubling{})), "other");
@@ -167,8 +167,7 @@ TEST_F(DecidingTest, SkipsStoredCandidatesThatDoNotFit) {
   const std::string system = recorded(two_solvers());
   auto with_system = options(Policy::frozen());
   with_system.system_databases = {system};
-  const auto renewed = scripted_operation(
-      {scripted_solver("fallback"), scripted_solver("other", {.version = 2})});
+  const auto renewed = scripted_operation({scripted_solver("fallback"), scripted_solver("other", {.version = 2})});
   auto engine = start(renewed, with_system);
   // The record's rival is of a version that is still there.
   const Solution solution = engine->find(Doubling{});
@@ -179,8 +178,10 @@ TEST_F(DecidingTest, SkipsStoredCandidatesThatDoNotFit) {
 
 TEST_F(DecidingTest, NeverWaitsForACompilerAndOffersWhatIsReady) {
   const auto compiled = [](std::shared_ptr<Gate> gate) {
-    return scripted_operation({scripted_solver("fallback"),
-                               scripted_solver("compiled", {.time = 50us, .fault = Fault::hangs_in_prepare, .gate = gate, .compiles = true})});
+    return scripted_operation(
+        {scripted_solver("fallback"),
+         scripted_solver("compiled",
+                         {.time = 50us, .fault = Fault::hangs_in_prepare, .gate = gate, .compiles = true})});
   };
   const auto open = std::make_shared<Gate>();
   open->open();
@@ -202,9 +203,11 @@ TEST_F(DecidingTest, NeverWaitsForACompilerAndOffersWhatIsReady) {
 
 TEST_F(DecidingTest, AnswersEmptyWhileTheOnlySolverCompiles) {
   const auto gate = std::make_shared<Gate>();
-  auto engine = start(scripted_operation({scripted_solver("fallback", {.refusal = "it is switched off"}),
-                                          scripted_solver("compiled", {.fault = Fault::hangs_in_prepare, .gate = gate, .compiles = true})}),
-                      options());
+  auto engine =
+      start(scripted_operation(
+                {scripted_solver("fallback", {.refusal = "it is switched off"}),
+                 scripted_solver("compiled", {.fault = Fault::hangs_in_prepare, .gate = gate, .compiles = true})}),
+            options());
   const Solution now = engine->find(Doubling{});
   EXPECT_FALSE(now);
   EXPECT_NE(now.reason().find("compiled is being compiled"), std::string::npos) << now.reason();

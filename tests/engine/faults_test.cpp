@@ -17,7 +17,8 @@ using namespace test;
 
 class FaultsTest : public EngineFixture {
  protected:
-  static std::shared_ptr<const ScriptedOperation> with_bad(Fault fault, std::shared_ptr<Gate> gate = std::make_shared<Gate>()) {
+  static std::shared_ptr<const ScriptedOperation> with_bad(Fault fault,
+                                                           std::shared_ptr<Gate> gate = std::make_shared<Gate>()) {
     return scripted_operation({scripted_solver("fallback", {.time = 200us}),
                                scripted_solver("bad", {.time = 10us, .fault = fault, .gate = std::move(gate)}),
                                scripted_solver("good", {.time = 100us})});
@@ -52,9 +53,10 @@ TEST_F(FaultsTest, AProblemThatNothingCanRunNamesEverySolversRefusal) {
                       options());
   const Solution refused = engine->find(Doubling{});
   EXPECT_FALSE(refused);
-  EXPECT_EQ(refused.reason(),
-            "no solver of doubling can run this problem: first: it wants even sizes; second: scripted failure; third: it "
-            "cannot be prepared");
+  EXPECT_EQ(
+      refused.reason(),
+      "no solver of doubling can run this problem: first: it wants even sizes; second: scripted failure; third: it "
+      "cannot be prepared");
 }
 
 TEST_F(FaultsTest, AnUnknownOperationAndAMissingDeviceAreNamed) {
@@ -83,9 +85,9 @@ TEST_F(FaultsTest, IncompleteRegistrationsAreErrors) {
 
 // Whatever a solver does, it is quarantined once, the engine goes on, and the best of the rest wins.
 TEST_F(FaultsTest, FailingSolversAreQuarantinedAndNeverTriedAgain) {
-  for (const Fault fault : {Fault::throws_in_prepare, Fault::throws_other_in_prepare, Fault::prepares_nothing,
-                            Fault::launch_fails, Fault::wrong_result, Fault::result_is_not_a_number,
-                            Fault::changes_input}) {
+  for (const Fault fault :
+       {Fault::throws_in_prepare, Fault::throws_other_in_prepare, Fault::prepares_nothing, Fault::launch_fails,
+        Fault::wrong_result, Fault::result_is_not_a_number, Fault::changes_input}) {
     SCOPED_TRACE(static_cast<int>(fault));
     EngineOptions own = options();
     own.database = directory_.path("user" + std::to_string(static_cast<int>(fault)));

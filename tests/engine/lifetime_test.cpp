@@ -1,9 +1,9 @@
 // Pausing, draining, and the engine's end in all circumstances.
 #include <thread>
 
+#include <gtest/gtest.h>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <gtest/gtest.h>
 
 #include "tests/support/engine_fixture.hpp"
 
@@ -19,7 +19,8 @@ class LifetimeTest : public EngineFixture {
                                scripted_solver("hanging", {.fault = Fault::hangs_in_run, .gate = std::move(gate)})});
   }
   static std::shared_ptr<const ScriptedOperation> healthy() {
-    return scripted_operation({scripted_solver("fallback", {.time = 200us}), scripted_solver("other", {.time = 100us})});
+    return scripted_operation(
+        {scripted_solver("fallback", {.time = 200us}), scripted_solver("other", {.time = 100us})});
   }
 };
 

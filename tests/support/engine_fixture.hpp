@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <asio/thread_pool.hpp>
 #include <asio/use_future.hpp>
-#include <gtest/gtest.h>
 
 #include <hone/hone.hpp>
 

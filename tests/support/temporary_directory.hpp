@@ -23,7 +23,9 @@ class TemporaryDirectory {
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
-  std::string path(const std::string& name = {}) const { return name.empty() ? path_.string() : (path_ / name).string(); }
+  std::string path(const std::string& name = {}) const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
 
  private:
   std::filesystem::path path_;
