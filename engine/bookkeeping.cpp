@@ -105,6 +105,22 @@ std::vector<storage::Trial> make_trials(const Subject& subject, const workers::O
   return trials;
 }
 
+std::vector<Candidate> fastest_of(const std::vector<workers::Trial>& trials, std::size_t count) {
+  std::vector<const workers::Trial*> working;
+  for (const workers::Trial& trial : trials) {
+    if (trial.status == TrialStatus::ok && trial.timing.known()) working.push_back(&trial);
+  }
+  std::stable_sort(working.begin(), working.end(),
+                   [](const auto* a, const auto* b) { return a->timing.median < b->timing.median; });
+  std::vector<Candidate> fastest;
+  for (const workers::Trial* trial : working) {
+    if (fastest.size() == count) break;
+    if (std::find(fastest.begin(), fastest.end(), trial->candidate) == fastest.end())
+      fastest.push_back(trial->candidate);
+  }
+  return fastest;
+}
+
 bool deserves_quarantine(TrialStatus status) noexcept {
   switch (status) {
     case TrialStatus::ok:

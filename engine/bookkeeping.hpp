@@ -40,6 +40,9 @@ storage::Record make_record(const Subject& subject, const Winner& best, const wo
 // Every trial, winner or loser.
 std::vector<storage::Trial> make_trials(const Subject& subject, const workers::Outcome& outcome);
 
+// The candidates of the fastest trials that worked, fastest first, at most `count`.
+std::vector<Candidate> fastest_of(const std::vector<workers::Trial>& trials, std::size_t count);
+
 // A candidate with such an outcome must not run again for this problem here.
 bool deserves_quarantine(TrialStatus status) noexcept;
 

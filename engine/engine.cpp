@@ -260,7 +260,7 @@ Slot* Engine::Implementation::first_sight(const Problem& problem, const CallOpti
 
 void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resolution, const Policy& effective) {
   const engine::Known known = resolution.claim ? resolution.claim->known : engine::Known::nothing;
-  const engine::Work work = engine::plan(known, effective);
+  const engine::Work work = engine::plan(known, effective, !resolution.claim || resolution.claim->complete);
   const bool prepare = resolution.claim && !resolution.claim_answered;
   if (work.task == engine::Task::none && !work.forget_records && !prepare) return;
   if (!scheduler.request({&slot, work, effective, std::move(resolution.claim), resolution.claim_answered})) {
@@ -370,6 +370,8 @@ Statistics Engine::statistics() const noexcept {
           .busy = implementation_->scheduler.busy(),
           .store_degraded = read(c.store_degraded)};
 }
+
+std::vector<Progress> Engine::progress() const { return implementation_->scheduler.progress(); }
 
 Policy Engine::policy() const { return implementation_->current_policy(); }
 

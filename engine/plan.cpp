@@ -30,8 +30,9 @@ Work plan_by_mode(Known known, const Policy& policy) noexcept {
 
 }  // namespace
 
-Work plan(Known known, const Policy& policy) noexcept {
+Work plan(Known known, const Policy& policy, bool complete) noexcept {
   Work work = plan_by_mode(known, policy);
+  work.resume = work.task == Task::tune && (known == Known::nothing || (known == Known::user && !complete));
   switch (policy.enforce.value()) {
     case Enforce::none:
       return work;

@@ -20,12 +20,14 @@ struct Work {
   bool search_parameters = false;
   bool may_compile = true;      // false: only solvers that need no compiling
   bool boxed = true;            // budgets of the policy apply; false: no time box and all solvers
+  bool resume = false;          // an interrupted search, if there was one, goes on
   bool forget_records = false;  // drop this problem's records first and answer with the default
 
   friend bool operator==(const Work&, const Work&) = default;
 };
 
-Work plan(Known known, const Policy& policy) noexcept;
+// `complete`: the search behind a known user record had come to its own end.
+Work plan(Known known, const Policy& policy, bool complete = true) noexcept;
 
 // The policy with a call's choices in place of its own.
 Policy apply(const Policy& policy, const CallOptions& options);

@@ -46,6 +46,7 @@ class Resolving {
     claim.source = !found->record.measured                         ? Source::predicted
                    : found->match <= EnvironmentMatch::same_device ? Source::same_device
                                                                    : Source::foreign_device;
+    claim.complete = found->record.complete;
     std::vector<RecordedCandidate> usable;
     usable.reserve(1 + found->record.rivals.size());
     if (accept(found->record.best)) usable.push_back(found->record.best);

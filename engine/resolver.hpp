@@ -26,6 +26,7 @@ struct Site {
 struct Claim {
   Known known = Known::nothing;
   Source source = Source::same_device;
+  bool complete = true;  // the search behind it had come to its own end
   storage::RecordedCandidate best;
   std::vector<storage::RecordedCandidate> rivals;
 };

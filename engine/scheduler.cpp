@@ -20,11 +20,27 @@ constexpr auto claim_duration = std::chrono::minutes(2);
 constexpr auto claim_renewal = seconds(30);
 constexpr auto claim_retry = seconds(1);
 
-// Writes crash markers for the problem that its worker is given.
+// Writes crash markers for the problem that its worker is given, and keeps count.
 class AttemptJournal final : public workers::Journal {
  public:
-  explicit AttemptJournal(storage::Library& library) : library_(library) {}
-  void work_on(std::uint64_t environment) { environment_.store(environment, std::memory_order_release); }
+  AttemptJournal(storage::Library& library, const Clock& clock) : library_(library), clock_(clock) {}
+
+  void begin_job(const Slot& slot) {
+    environment_.store(slot.site->environment_id, std::memory_order_release);
+    const std::lock_guard lock(mutex_);
+    progress_ = Progress{.problem = slot.problem.text(), .device = slot.site->device->name()};
+    begun_ = clock_.now();
+  }
+  void end_job() {
+    const std::lock_guard lock(mutex_);
+    progress_.reset();
+  }
+  std::optional<Progress> progress() const {
+    const std::lock_guard lock(mutex_);
+    std::optional<Progress> progress = progress_;
+    if (progress) progress->elapsed = clock_.now() - begun_;
+    return progress;
+  }
 
   void begin_attempt(const Problem& problem, const Candidate& candidate) override {
     const auto error = library_.begin_attempt(problem.key(), problem.text(), environment_.load(), candidate);
@@ -34,10 +50,25 @@ class AttemptJournal final : public workers::Journal {
     const auto error = library_.end_attempt(problem.key(), environment_.load(), candidate);
     if (error) log().warn("the crash marker of {} stays: {}", to_string(candidate), error.message());
   }
+  void evaluated(const Problem&, const workers::Trial& trial) override {
+    const std::lock_guard lock(mutex_);
+    if (!progress_) return;
+    ++progress_->evaluations;
+    if (!trial.timing.known() ||
+        (progress_->best_timing.known() && progress_->best_timing.median <= trial.timing.median)) {
+      return;
+    }
+    progress_->best = trial.candidate;
+    progress_->best_timing = trial.timing;
+  }
 
  private:
   storage::Library& library_;
+  const Clock& clock_;
   std::atomic<std::uint64_t> environment_{0};
+  mutable std::mutex mutex_;
+  std::optional<Progress> progress_;
+  nanoseconds begun_{0};
 };
 
 }  // namespace
@@ -99,7 +130,7 @@ bool Scheduler::drain(nanoseconds timeout) {
 void Scheduler::add_device(std::shared_ptr<Device> device, const Policy& policy) {
   auto added = std::make_unique<DeviceWorker>();
   added->device = std::move(device);
-  added->journal = std::make_shared<AttemptJournal>(library_);
+  added->journal = std::make_shared<AttemptJournal>(library_, *options_.clock);
   added->worker = make_worker(*added, policy);
   {
     const std::lock_guard lock(workers_mutex_);
@@ -141,6 +172,15 @@ nanoseconds Scheduler::busy() const {
   nanoseconds sum = busy_of_abandoned_;
   for (const auto& on : device_workers_) sum += on->worker->busy();
   return sum;
+}
+
+std::vector<Progress> Scheduler::progress() const {
+  const std::lock_guard lock(workers_mutex_);
+  std::vector<Progress> all;
+  for (const auto& on : device_workers_) {
+    if (auto progress = on->journal->progress()) all.push_back(*std::move(progress));
+  }
+  return all;
 }
 
 void Scheduler::settle(std::uint64_t ticket, Slot& slot, SettleHandler handler) {
@@ -292,7 +332,7 @@ void Scheduler::start(DeviceWorker& on, Slot& slot) {
   assignment.state = State::running;
   assignment.run = next_run_++;
   on.running = &slot;
-  on.journal->work_on(slot.site->environment_id);
+  on.journal->begin_job(slot);
   count(counters_.running);
   if (const auto* verification = std::get_if<workers::VerifyJob>(&*job)) assignment.verification = *verification;
   on.worker->submit(*std::move(job), [this, &slot, run = assignment.run](workers::Outcome outcome) {
@@ -301,7 +341,9 @@ void Scheduler::start(DeviceWorker& on, Slot& slot) {
 }
 
 void Scheduler::release_worker(DeviceWorker& on, const Slot& slot) noexcept {
-  if (on.running == &slot) on.running = nullptr;
+  if (on.running != &slot) return;
+  on.running = nullptr;
+  on.journal->end_job();
 }
 
 workers::Subject Scheduler::make_subject(const Assignment& assignment) const {
@@ -343,7 +385,26 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
   job.tie_margin = request.policy.tie_margin;
   job.budget = budget;
   job.seed = slot.problem.key().low;
+  if (request.work.resume) {
+    job.past = past_trials(slot);
+    // What is observed is not suggested again: the best of it must be measured for itself.
+    for (const Candidate& candidate : fastest_of(job.past, 3)) {
+      if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) job.first.push_back(candidate);
+    }
+  }
   return job;
+}
+
+std::vector<workers::Trial> Scheduler::past_trials(const Slot& slot) const {
+  std::vector<workers::Trial> past;
+  for (storage::Trial& trial : library_.trials(slot.problem.key(), slot.site->environment_id)) {
+    past.push_back({.candidate = std::move(trial.candidate.candidate),
+                    .status = trial.status,
+                    .timing = trial.candidate.timing,
+                    .workspace = trial.candidate.workspace,
+                    .reason = std::move(trial.reason)});
+  }
+  return past;
 }
 
 Candidate Scheduler::incumbent_of(const Assignment& assignment) const {

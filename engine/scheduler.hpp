@@ -21,6 +21,7 @@
 #include <asio/strand.hpp>
 
 #include <hone/clock.hpp>
+#include <hone/engine.hpp>
 #include <hone/error.hpp>
 #include <hone/event.hpp>
 #include <hone/policy.hpp>
@@ -74,6 +75,7 @@ class Scheduler {
   // True when nothing waits or runs within `timeout`.
   bool drain(std::chrono::nanoseconds timeout);
   std::chrono::nanoseconds busy() const;
+  std::vector<Progress> progress() const;
   // Ends the workers: waits for running candidates at most `timeout`, abandons those that do not come back.
   void stop(std::chrono::nanoseconds timeout);
   // After stop(), when the context has run dry: completes what still waits with Errc::shut_down.
@@ -114,6 +116,7 @@ class Scheduler {
   static void release_worker(DeviceWorker& on, const Slot& slot) noexcept;
   workers::Job make_job(const Assignment& assignment) const;
   workers::Subject make_subject(const Assignment& assignment) const;
+  std::vector<workers::Trial> past_trials(const Slot& slot) const;
   Candidate incumbent_of(const Assignment& assignment) const;
   std::vector<Candidate> others_of(const Assignment& assignment) const;
   std::shared_ptr<workers::StreamWorker> make_worker(const DeviceWorker& on, const Policy& policy) const;

@@ -39,6 +39,8 @@ class Evaluation {
   Entrant* enter(const Candidate& candidate);
   // Records that the candidate cannot be entered.
   void refuse(const Candidate& candidate, std::string reason);
+  // Tells the journal of the last trial.
+  void report_last() { journal_.evaluated(subject_.problem, trials_.back()); }
   // True when the candidate was entered or refused before.
   bool known(const Candidate& candidate) const;
 

@@ -90,6 +90,7 @@ struct TuneJob {
   double tie_margin = 0.02;
   Budget budget = {};
   std::uint64_t seed = 1;
+  std::vector<Trial> past = {};  // of an interrupted search for this problem here, which goes on
 };
 
 using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;

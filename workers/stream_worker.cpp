@@ -156,6 +156,9 @@ struct StreamWorker::State final : Supervisor, Journal {
   void end_attempt(const Problem& problem, const Candidate& candidate) override {
     deliver([&] { journal->end_attempt(problem, candidate); });
   }
+  void evaluated(const Problem& problem, const Trial& trial) override {
+    deliver([&] { journal->evaluated(problem, trial); });
+  }
 
   template <class Function>
   void deliver(Function function) {

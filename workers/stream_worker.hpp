@@ -21,6 +21,8 @@ class Journal {
   // Before a candidate's first run in this process, and after it came back.
   virtual void begin_attempt(const Problem& problem, const Candidate& candidate) = 0;
   virtual void end_attempt(const Problem& problem, const Candidate& candidate) = 0;
+  // After each evaluation of a tuning job, for showing how far it is.
+  virtual void evaluated(const Problem&, const Trial&) {}
 };
 
 struct WorkerOptions {

@@ -80,7 +80,10 @@ class Tuning {
     if (evaluation_.known(candidate) || !within_budget()) return {};
     Entrant* entrant = evaluation_.enter(candidate);
     const auto score = entrant ? ranking_.add(*entrant) : std::nullopt;
-    if (evaluation_.known(candidate)) scores_.emplace_back(candidate, score);
+    if (evaluation_.known(candidate)) {
+      scores_.emplace_back(candidate, score);
+      evaluation_.report_last();
+    }
     if (candidate == job_.incumbent) incumbent_ = entrant;
     return score;
   }
@@ -138,7 +141,29 @@ class Tuning {
           observe(search, *configuration, score);
         }
       }
+      observe_past(search);
       searches_.push_back(std::move(search));
+    }
+  }
+
+  // An interrupted search goes on: its trials are observed and not made again. Their times are of another day; what the
+  // incumbent took then and takes now is the common measure.
+  void observe_past(SpaceSearch& search) {
+    const auto then = std::find_if(job_.past.begin(), job_.past.end(), [&](const Trial& trial) {
+      return trial.candidate == job_.incumbent && trial.timing.known();
+    });
+    const auto now =
+        std::find_if(scores_.begin(), scores_.end(), [&](const auto& each) { return each.first == job_.incumbent; });
+    if (then == job_.past.end() || now == scores_.end() || !now->second) return;
+    for (const Trial& trial : job_.past) {
+      if (trial.candidate.solver != search.solver->id() || trial.candidate.version != search.solver->version())
+        continue;
+      if (evaluation_.known(trial.candidate)) continue;
+      const auto configuration = search.space.parse(trial.candidate.configuration);
+      if (!configuration) continue;
+      const bool worked = trial.status == TrialStatus::ok && trial.timing.known();
+      observe(search, *configuration,
+              worked ? std::optional(*now->second * (trial.timing.median / then->timing.median)) : std::nullopt);
     }
   }
 

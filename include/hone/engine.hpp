@@ -69,6 +69,16 @@ struct Statistics {
   bool store_degraded = false;
 };
 
+// How far a running tuning job is.
+struct Progress {
+  std::string problem;            // canonical text
+  std::string device;
+  std::uint64_t evaluations = 0;  // so far
+  Candidate best;                 // so far, by its first timing; empty before the first that works
+  Timing best_timing;
+  std::chrono::nanoseconds elapsed{0};  // since the job began, by the engine's clock
+};
+
 // All members are thread-safe. `find`, `report`, `pause`, `resume` and `statistics` may be called from callbacks.
 class Engine {
  public:
@@ -128,6 +138,8 @@ class Engine {
   bool drain(std::chrono::nanoseconds timeout);
 
   Statistics statistics() const noexcept;
+  // The tuning jobs that run now.
+  std::vector<Progress> progress() const;
   // The policy in force, and the change of it for later jobs. Throws Error(invalid_option).
   Policy policy() const;
   void set_policy(const Policy& policy);

@@ -317,6 +317,48 @@ TEST_F(DecidingTest, WorksOnAProblemOnceHoweverManyAskAtTheSameTime) {
   EXPECT_EQ(engine->statistics().tuned, 1u);
 }
 
+// A search that is interrupted goes on where it stopped: what was evaluated is not evaluated again, and its best
+// counts.
+TEST_F(DecidingTest, ResumesAnInterruptedSearch) {
+  const auto spacious = [](std::shared_ptr<Gate> gate, std::int64_t stops_at) {
+    SearchSpace space;
+    space.range("width", 1, 40);
+    const auto configured = [gate, stops_at](const Configuration& configuration) {
+      if (configuration.at("width") == stops_at) gate->pass();
+      return 1.0 + 0.1 * static_cast<double>(std::abs(configuration.at("width") - 17));
+    };
+    return scripted_operation(
+        {scripted_solver("fallback", {.time = 900us}),
+         scripted_solver("spacious", {.time = 100us, .space = space, .defaults = {1}, .configured = configured})});
+  };
+  const auto operation = [&](std::shared_ptr<Gate> gate, std::int64_t stops_at) {
+    return spacious(std::move(gate), stops_at);
+  };
+  const auto prepared = [](const std::shared_ptr<const ScriptedOperation>& of) {
+    return dynamic_cast<const ScriptedSolver&>(*of->solvers()[1]).prepared();
+  };
+  Policy thorough = eager();
+  thorough.patience = 1000;
+  const auto gate = std::make_shared<Gate>();
+  const auto first = operation(gate, 23);
+  {
+    auto engine = start(first, options(thorough));
+    engine->find(Doubling{});
+    gate->wait_for_arrival();
+    std::thread opener([&] { gate->open(); });
+    engine.reset();
+    opener.join();
+  }
+  const auto open = std::make_shared<Gate>();
+  open->open();
+  const auto second = operation(open, 23);
+  auto engine = start(second, options(thorough));
+  EXPECT_EQ(settled(*engine, Doubling{}).candidate().configuration, "width=17");
+  EXPECT_GT(prepared(first), 1);
+  // Up to three of the first search's best are measured again, and so are the default and the one it was stopped at.
+  EXPECT_LE(prepared(first) + prepared(second), 40 + 5);
+}
+
 TEST_F(DecidingTest, ReadsAnUpgradeThroughABinding) {
   auto engine = start(two_solvers(), options());
   const Binding binding = engine->bind(Doubling{});

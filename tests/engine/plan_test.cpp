@@ -48,6 +48,14 @@ TEST(Plan, CompilesNothingInDynamicHybrid) {
   EXPECT_TRUE(plan(Known::nothing, with(FindMode::hybrid)).may_compile);
 }
 
+TEST(Plan, ResumesASearchThatDidNotEnd) {
+  EXPECT_TRUE(plan(Known::nothing, with(FindMode::trust_verify)).resume);
+  EXPECT_TRUE(plan(Known::user, with(FindMode::normal), false).resume);
+  EXPECT_FALSE(plan(Known::user, with(FindMode::normal), true).resume);
+  EXPECT_FALSE(plan(Known::system, with(FindMode::trust_verify)).resume);
+  EXPECT_FALSE(plan(Known::nothing, with(FindMode::trust_verify, Enforce::search_db_update)).resume);
+}
+
 TEST(Plan, VerifiesUserRecordsWhenToldTo) {
   Policy policy = with(FindMode::trust_verify);
   policy.revalidate_user_records = true;
