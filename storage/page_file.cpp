@@ -80,6 +80,8 @@ std::size_t PageFile::Page::lower_bound(ByteView key) const {
   return leaf_ ? low : low - 1;
 }
 
+PageFile::~PageFile() = default;
+
 PageFile::PageFile(int descriptor) : descriptor_(descriptor) {
   std::byte head[layout::meta_end];
   read(0, head, sizeof head);
@@ -197,24 +199,46 @@ std::optional<Tree> PageFile::tree(const Snapshot& snapshot, std::string_view na
   return found;
 }
 
-void PageFile::scan(const Snapshot& snapshot, const Tree& tree, ByteView from, const Visit& visit) const {
+std::shared_ptr<const PageFile::Page> PageFile::load_branch(const Snapshot& snapshot, std::uint64_t page) const {
+  Remembered& place = branches_[page % branches_.size()];
+  {
+    std::lock_guard lock(place.mutex);
+    if (place.page && place.number == page && place.transaction == snapshot.transaction) return place.page;
+  }
+  auto loaded = std::make_shared<const Page>(load(snapshot, page, false));
+  std::lock_guard lock(place.mutex);
+  if (snapshot.transaction >= place.transaction) {
+    place.page = loaded;
+    place.number = page;
+    place.transaction = snapshot.transaction;
+  }
+  return loaded;
+}
+
+void PageFile::scan(const Snapshot& snapshot, const Tree& tree, ByteView from, const Visit& visit,
+                    const OnDamage& on_damage) const {
   if (tree.root == Tree::empty) return;
-  scan_page(snapshot, tree.root, tree.depth, from, visit);
+  scan_page(snapshot, tree.root, tree.depth, from, visit, on_damage);
 }
 
 bool PageFile::scan_page(const Snapshot& snapshot, std::uint64_t number, unsigned levels, ByteView from,
-                         const Visit& visit) const {
-  const Page page = load(snapshot, number, levels == 1);
-  std::size_t index = page.lower_bound(from);
-  if (page.leaf()) return scan_leaf(snapshot, page, index, visit);
-  for (; index < page.count(); ++index) {
-    if (!scan_page(snapshot, page.node(index).page, levels - 1, from, visit)) return false;
+                         const Visit& visit, const OnDamage& on_damage) const {
+  try {
+    if (levels == 1) return scan_leaf(snapshot, number, from, visit);
+    const std::shared_ptr<const Page> page = load_branch(snapshot, number);
+    for (std::size_t index = page->lower_bound(from); index < page->count(); ++index) {
+      if (!scan_page(snapshot, page->node(index).page, levels - 1, from, visit, on_damage)) return false;
+    }
+  } catch (const DamagedPage& damaged) {
+    if (!on_damage) throw;
+    on_damage(damaged);
   }
   return true;
 }
 
-bool PageFile::scan_leaf(const Snapshot& snapshot, const Page& page, std::size_t first, const Visit& visit) const {
-  for (std::size_t index = first; index < page.count(); ++index) {
+bool PageFile::scan_leaf(const Snapshot& snapshot, std::uint64_t number, ByteView from, const Visit& visit) const {
+  const Page page = load(snapshot, number, true);
+  for (std::size_t index = page.lower_bound(from); index < page.count(); ++index) {
     const Page::Node node = page.node(index);
     if (node.flags & layout::big_data) {
       const Bytes value = overflow(snapshot, node.page, node.size);

@@ -8,9 +8,12 @@
 // The layout is that of LMDB 0.9 (data version 1) on a little-endian 64-bit machine.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -48,6 +51,9 @@ class PageFile {
  public:
   // Reads page size and version. Throws DamagedPage when the file is no LMDB data file of a supported version.
   explicit PageFile(int descriptor);
+  ~PageFile();
+  PageFile(const PageFile&) = delete;
+  PageFile& operator=(const PageFile&) = delete;
 
   std::size_t page_size() const noexcept { return page_size_; }
 
@@ -60,9 +66,11 @@ class PageFile {
   std::optional<Tree> tree(const Snapshot& snapshot, std::string_view name) const;
 
   // Calls `visit` for the entries with keys not below `from`, in key order, until it returns false. The views are
-  // valid during the call.
+  // valid during the call. With `on_damage`, a damaged page is told and passed over with all that is below it.
   using Visit = std::function<bool(ByteView key, ByteView value)>;
-  void scan(const Snapshot& snapshot, const Tree& tree, ByteView from, const Visit& visit) const;
+  using OnDamage = std::function<void(const DamagedPage&)>;
+  void scan(const Snapshot& snapshot, const Tree& tree, ByteView from, const Visit& visit,
+            const OnDamage& on_damage = {}) const;
 
   // The last key; empty for an empty tree.
   Bytes last_key(const Snapshot& snapshot, const Tree& tree) const;
@@ -85,13 +93,23 @@ class PageFile {
   void read(std::uint64_t page, std::byte* target, std::size_t bytes) const;
   // Throws unless the page is whole and of the expected kind.
   Page load(const Snapshot& snapshot, std::uint64_t page, bool leaf) const;
-  bool scan_page(const Snapshot& snapshot, std::uint64_t page, unsigned levels, ByteView from,
-                 const Visit& visit) const;
-  bool scan_leaf(const Snapshot& snapshot, const Page& page, std::size_t first, const Visit& visit) const;
+  // The same for a page that many lookups pass, remembered while the snapshot stays the newest one asked for.
+  std::shared_ptr<const Page> load_branch(const Snapshot& snapshot, std::uint64_t page) const;
+  bool scan_page(const Snapshot& snapshot, std::uint64_t page, unsigned levels, ByteView from, const Visit& visit,
+                 const OnDamage& on_damage) const;
+  bool scan_leaf(const Snapshot& snapshot, std::uint64_t page, ByteView from, const Visit& visit) const;
   Bytes overflow(const Snapshot& snapshot, std::uint64_t page, std::size_t size) const;
+
+  struct Remembered {
+    std::mutex mutex;
+    std::uint64_t transaction = 0;
+    std::uint64_t number = 0;
+    std::shared_ptr<const Page> page;
+  };
 
   int descriptor_;
   std::size_t page_size_ = 0;
+  mutable std::array<Remembered, 128> branches_;
 };
 
 }  // namespace hone::storage
