@@ -97,6 +97,16 @@ void MemoryStore::apply(const PutQuarantine& change) {
 
 void MemoryStore::apply(const PutBinary& change) { binaries_.insert_or_assign(change.binary.key, change.binary); }
 
+void MemoryStore::apply(const MergeRecord& change) {
+  const auto kept = records_.find({change.record.key, change.record.environment});
+  if (kept == records_.end() || replaces(change.record, kept->second)) apply(PutRecord{change.record});
+}
+
+void MemoryStore::apply(const MergeTrial& change) {
+  const std::vector<Trial>& kept = trials_[{change.trial.key, change.trial.environment}];
+  if (std::find(kept.begin(), kept.end(), change.trial) == kept.end()) apply(PutTrial{change.trial});
+}
+
 void MemoryStore::apply(const Forget& change) {
   const Place place{change.key, change.environment};
   records_.erase(place);

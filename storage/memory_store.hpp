@@ -36,6 +36,8 @@ class MemoryStore final : public Store {
   void apply(const PutTrial& change);
   void apply(const PutQuarantine& change);
   void apply(const PutBinary& change);
+  void apply(const MergeRecord& change);
+  void apply(const MergeTrial& change);
   void apply(const Forget& change);
 
   mutable std::mutex mutex_;

@@ -82,6 +82,8 @@ std::size_t PageFile::Page::lower_bound(ByteView key) const {
 
 PageFile::~PageFile() = default;
 
+PageFile::PageFile(int descriptor, std::size_t page_size) : descriptor_(descriptor), page_size_(page_size) {}
+
 PageFile::PageFile(int descriptor) : descriptor_(descriptor) {
   std::byte head[layout::meta_end];
   read(0, head, sizeof head);

@@ -51,6 +51,8 @@ class PageFile {
  public:
   // Reads page size and version. Throws DamagedPage when the file is no LMDB data file of a supported version.
   explicit PageFile(int descriptor);
+  // For salvage from a file whose first page is damaged: takes the page size on trust.
+  PageFile(int descriptor, std::size_t page_size);
   ~PageFile();
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;

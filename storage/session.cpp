@@ -129,6 +129,8 @@ bool Session::others_alive() const noexcept {
   return locked_by_another(locks_, first_session, first_device - first_session);
 }
 
+bool Session::exclude_openings() noexcept { return set_lock(locks_, F_WRLCK, opening_byte, true); }
+
 bool Session::alive(std::uint64_t session) const noexcept {
   return session == id_ ||
          (session >= first_session && session < first_device && locked_by_another(locks_, session, 1));

@@ -34,6 +34,8 @@ class Session {
 
   // Another process has this directory's database open.
   bool others_alive() const noexcept;
+  // From now on others wait in their constructor until this session ends. False when that cannot be had.
+  bool exclude_openings() noexcept;
 
   std::error_code begin_attempt(const Quarantined& attempted);
   std::error_code end_attempt(const ProblemKey& key, std::uint64_t environment, const Candidate& candidate);

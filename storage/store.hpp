@@ -41,12 +41,21 @@ struct PutQuarantine {
 struct PutBinary {
   Binary binary;
 };
+// Puts the record unless the one that is there is better, see replaces() in nearest.hpp.
+struct MergeRecord {
+  Record record;
+};
+// Puts the trial unless it is there already.
+struct MergeTrial {
+  Trial trial;
+};
 // Removes the record, trials and quarantine of a problem in an environment.
 struct Forget {
   ProblemKey key;
   std::uint64_t environment = 0;
 };
-using Change = std::variant<PutEnvironment, PutRecord, PutTrial, PutQuarantine, PutBinary, Forget>;
+using Change =
+    std::variant<PutEnvironment, PutRecord, PutTrial, PutQuarantine, PutBinary, MergeRecord, MergeTrial, Forget>;
 
 // Something wrong that a read met; each is reported once.
 struct Damage {

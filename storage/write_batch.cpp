@@ -5,6 +5,7 @@
 #include <random>
 
 #include "storage/codec.hpp"
+#include "storage/nearest.hpp"
 #include "storage/page.hpp"
 
 namespace hone::storage {
@@ -75,6 +76,30 @@ int WriteBatch::apply(const PutRecord& change) {
   if (const int code = put_problem(change.record.key, change.record.problem)) return code;
   changed_.push_back(change.record.key);
   return put(Table::records, key, encode(key, change.record));
+}
+
+int WriteBatch::apply(const MergeRecord& change) {
+  const RecordKey key = record_key(change.record.key, change.record.environment);
+  MDB_val k = to_value(key), v{};
+  const int code = mdb_get(transaction_, database_.table(Table::records), &k, &v);
+  if (code != 0 && code != MDB_NOTFOUND) return code;
+  if (code == 0) {
+    const std::optional<Record> kept = decode_record(key, to_bytes(v));
+    if (kept && kept->problem == change.record.problem && !replaces(change.record, *kept)) return 0;
+  }
+  return apply(PutRecord{change.record});
+}
+
+int WriteBatch::apply(const MergeTrial& change) {
+  const RecordKey prefix = record_key(change.trial.key, change.trial.environment);
+  Cursor cursor;
+  if (const int code = open_cursor(transaction_, database_.table(Table::trials), cursor)) return code;
+  MDB_val key = to_value(prefix), value{};
+  int code = mdb_cursor_get(cursor.get(), &key, &value, MDB_SET_RANGE);
+  for (; code == 0 && has_prefix(key, prefix); code = mdb_cursor_get(cursor.get(), &key, &value, MDB_NEXT)) {
+    if (decode_trial(to_bytes(key), to_bytes(value)) == change.trial) return 0;
+  }
+  return code == 0 || code == MDB_NOTFOUND ? apply(PutTrial{change.trial}) : code;
 }
 
 int WriteBatch::numbers(Table table, ByteView prefix, std::uint64_t& first, std::uint64_t& next) {

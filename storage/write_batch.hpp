@@ -28,6 +28,8 @@ class WriteBatch {
   int apply(const PutTrial& change);
   int apply(const PutQuarantine& change);
   int apply(const PutBinary& change);
+  int apply(const MergeRecord& change);
+  int apply(const MergeTrial& change);
   int apply(const Forget& change);
   int put(Table table, ByteView key, ByteView value, unsigned flags = 0);
   int put_problem(const ProblemKey& key, const std::string& text);
