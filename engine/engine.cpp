@@ -186,8 +186,7 @@ void Engine::Implementation::add_site(const std::shared_ptr<const Operation>& op
   auto site = std::make_shared<Site>();
   site->operation = operation;
   site->device = device;
-  site->environment = device->environment();
-  site->environment.facts.merge(operation->facts());
+  site->environment = engine::environment_of(*device, *operation);
   site->environment_id = site->environment.id();
   sites[{&operation->problem_type(), salt_of(device->name())}] = std::move(site);
 }

@@ -10,7 +10,6 @@ Work plan_by_mode(Known known, const Policy& policy) noexcept {
     case FindMode::fast:
       return nothing;
     case FindMode::normal:
-      tune.boxed = false;
       return tune;
     case FindMode::hybrid:
       return known == Known::nothing ? tune : nothing;

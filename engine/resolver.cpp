@@ -151,6 +151,12 @@ class Resolving {
 
 }  // namespace
 
+Environment environment_of(const Device& device, const Operation& operation) {
+  Environment environment = device.environment();
+  environment.facts.merge(operation.facts());
+  return environment;
+}
+
 Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
                    std::span<const Candidate> excluded) {
   return Resolving(site, problem, library, excluded).run(records);

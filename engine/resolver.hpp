@@ -22,6 +22,9 @@ struct Site {
   std::uint64_t environment_id = 0;
 };
 
+// What the operation's measurements on the device depend on.
+Environment environment_of(const Device& device, const Operation& operation);
+
 // A stored candidate that passed validation.
 struct Claim {
   Known known = Known::nothing;

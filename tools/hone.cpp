@@ -6,12 +6,14 @@
 
 #include "tools/config_command.hpp"
 #include "tools/db_command.hpp"
+#include "tools/tune_command.hpp"
 
 int main(int argc, char** argv) {
   CLI::App app("hone: the best known kernel at once, verified and retuned in the background", "hone");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every subcommand");
   int exit_status = 0;
+  hone::tools::add_tune_command(app, exit_status);
   hone::tools::add_config_command(app, exit_status);
   hone::tools::add_db_command(app, exit_status);
   try {

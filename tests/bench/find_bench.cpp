@@ -16,6 +16,7 @@
 #include <hone/hone.hpp>
 
 #include "engine/index.hpp"
+#include "engine/resolver.hpp"
 #include "storage/library.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -160,8 +161,7 @@ BENCHMARK(lmdb_get);
 // Records of `count` problems for the host's gemm, as an engine on this machine would have stored them.
 void fill(const std::string& path, std::int64_t count) {
   const auto operation = gemm::operation();
-  Environment environment = host_device()->environment();
-  environment.facts.merge(operation->facts());
+  const Environment environment = engine::environment_of(*host_device(), *operation);
   const auto fallback = std::find_if(operation->solvers().begin(), operation->solvers().end(),
                                      [&](const auto& solver) { return solver->id() == operation->fallback(); });
   storage::Library library({.user_database = path});
