@@ -1,11 +1,12 @@
 // The program hone: one subcommand for each thing that can be done without writing code.
 #include <exception>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "tools/config_command.hpp"
 #include "tools/db_command.hpp"
+#include "tools/demo_command.hpp"
 #include "tools/tune_command.hpp"
 
 int main(int argc, char** argv) {
@@ -13,9 +14,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every subcommand");
   int exit_status = 0;
+  hone::tools::add_demo_command(app, exit_status);
   hone::tools::add_tune_command(app, exit_status);
-  hone::tools::add_config_command(app, exit_status);
   hone::tools::add_db_command(app, exit_status);
+  hone::tools::add_config_command(app, exit_status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

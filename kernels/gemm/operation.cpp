@@ -49,14 +49,15 @@ std::shared_ptr<const Operation> make_operation() {
     if (pad) to_pad.push_back(solver);
     solvers.push_back(std::move(solver));
   };
-  // The order is the preference when nothing is known.
+  // The order is the preference when nothing is known. Hone's own is first: it goes by what the processor can do, while
+  // OpenBLAS and BLIS go by the processor's model and take their oldest code for one they do not know.
+  offer(host::blocked(facts), false);
 #if HONE_WITH_OPENBLAS
   offer(host::openblas(facts), true);
 #endif
 #if HONE_WITH_BLIS
   offer(host::blis(facts), true);
 #endif
-  offer(host::blocked(facts), false);
   offer(host::direct(), false);
 #if HONE_WITH_ONEDNN
   offer(host::onednn(facts), true);
