@@ -27,6 +27,7 @@ class NumberedStrategy : public Strategy {
   virtual void learn(PointId id, std::optional<double> nanoseconds, StepRandom& random) = 0;
 
   Points& points() noexcept { return points_; }
+  const Points& points() const noexcept { return points_; }
   const StrategyOptions& options() const noexcept { return options_; }
   // Neither suggested nor observed.
   bool fresh(PointId id) const noexcept { return id >= tried_.size() || !tried_[id]; }

@@ -18,8 +18,17 @@ Points::Points(const SearchSpace& space, std::size_t limit) : space_(space) {
   complete_ = count <= limit;
   if (!complete_) return;
   places_.reserve(count * radix_.size());
+  keys_.reserve(keys_fit ? count : 0);
+  std::vector<std::int64_t> values(radix_.size());
+  std::vector<std::uint32_t> places(radix_.size());
   space_.for_each([&](const Configuration& configuration) {
-    const std::vector<std::uint32_t> places = *places_of(configuration);
+    // Neighbours in lexicographic order differ in few values.
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int64_t value = configuration.values()[i];
+      if (size_ > 0 && value == values[i]) continue;
+      values[i] = value;
+      places[i] = *place_of(i, value);
+    }
     places_.insert(places_.end(), places.begin(), places.end());
     if (keys_fit) {
       keys_.push_back(key(places));
@@ -29,6 +38,13 @@ Points::Points(const SearchSpace& space, std::size_t limit) : space_(space) {
     ++size_;
     return true;
   });
+}
+
+std::optional<std::uint32_t> Points::place_of(std::size_t parameter, std::int64_t value) const {
+  const auto& sorted = by_value_[parameter];
+  const auto found = std::lower_bound(sorted.begin(), sorted.end(), std::pair(value, std::uint32_t{0}));
+  if (found == sorted.end() || found->first != value) return std::nullopt;
+  return found->second;
 }
 
 std::size_t Points::Hash::operator()(const std::vector<std::uint32_t>& places) const noexcept {
@@ -56,10 +72,9 @@ std::optional<std::vector<std::uint32_t>> Points::places_of(const Configuration&
   if (values.size() != radix_.size()) return std::nullopt;
   std::vector<std::uint32_t> places(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto& sorted = by_value_[i];
-    const auto found = std::lower_bound(sorted.begin(), sorted.end(), std::pair(values[i], std::uint32_t{0}));
-    if (found == sorted.end() || found->first != values[i]) return std::nullopt;
-    places[i] = found->second;
+    const auto place = place_of(i, values[i]);
+    if (!place) return std::nullopt;
+    places[i] = *place;
   }
   return places;
 }

@@ -55,6 +55,7 @@ class Points {
   struct Hash {
     std::size_t operator()(const std::vector<std::uint32_t>& places) const noexcept;
   };
+  std::optional<std::uint32_t> place_of(std::size_t parameter, std::int64_t value) const;
   std::optional<std::vector<std::uint32_t>> places_of(const Configuration& configuration) const;
   std::optional<PointId> number(std::vector<std::uint32_t> places);
   std::uint64_t key(std::span<const std::uint32_t> places) const noexcept;

@@ -6,7 +6,10 @@
 #include <array>
 #include <hone/error.hpp>
 
+#include "workers/search/genetic_strategy.hpp"
+#include "workers/search/local_strategies.hpp"
 #include "workers/search/plain_strategies.hpp"
+#include "workers/search/surrogate_strategy.hpp"
 
 namespace hone::workers {
 namespace {
@@ -18,8 +21,11 @@ std::unique_ptr<Strategy> make(const SearchSpace& space, StrategyOptions options
   return std::make_unique<T>(space, std::move(options));
 }
 
-constexpr std::array<std::string_view, 2> names = {"random", "exhaustive"};
-constexpr std::array<Maker, names.size()> makers = {make<RandomStrategy>, make<ExhaustiveStrategy>};
+constexpr std::array<std::string_view, 6> names = {"surrogate", "genetic", "greedy",
+                                                   "annealing", "random",  "exhaustive"};
+constexpr std::array<Maker, names.size()> makers = {make<SurrogateStrategy>, make<GeneticStrategy>,
+                                                    make<GreedyStrategy>,    make<AnnealingStrategy>,
+                                                    make<RandomStrategy>,    make<ExhaustiveStrategy>};
 
 }  // namespace
 

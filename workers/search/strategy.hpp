@@ -37,8 +37,8 @@ struct StrategyOptions {
   // near problems and devices. Those outside the space are skipped.
   std::vector<Configuration> first = {};
   // The share of suggestions that are drawn at random, whatever was observed: no bad start can crowd it out. For the
-  // strategies `surrogate`, `greedy` and `genetic`. In [0, 1].
-  double exploration = 0.1;
+  // strategies surrogate, greedy and genetic. In [0, 1].
+  double exploration = 0.05;
 };
 
 // The names that make_strategy accepts; the first one is the default.

@@ -1,0 +1,316 @@
+#include "tools/replay_space_command.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <hone/error.hpp>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "workers/replay/search_replay.hpp"
+
+namespace hone::tools {
+namespace {
+
+using workers::RecordedSpace;
+using workers::SearchStep;
+using Seconds = std::chrono::duration<double>;
+
+struct Options {
+  std::string path;
+  std::string strategy{workers::strategy_names().front()};
+  std::vector<std::size_t> evaluations = {25, 50, 100, 200};
+  std::size_t repeats = 30;
+  std::uint64_t seed = 1;
+  double exploration = workers::StrategyOptions().exploration;
+  std::string warm_start;
+  std::size_t warm_count = 10;
+  bool screening = false;
+  double target = 1.05;
+  std::vector<std::string> kernels;
+  bool json = false;
+  unsigned threads = 1;
+};
+
+struct Spread {
+  double mean = 0;
+  double p90 = 0;
+};
+
+struct Score {
+  std::size_t evaluations = 0;
+  Spread found;
+  double random = 0;      // expected of random search with as many evaluations
+  Seconds device_time;    // what these take at random, on average
+  Spread by_device_time;  // what was found within it
+};
+
+// What it took to come within the target of the optimum; searches that did not are counted with all they spent.
+struct Reach {
+  double share = 0;
+  double evaluations = 0;
+  Seconds device_time{0};
+  Seconds wall_time{0};
+};
+
+struct SpaceScore {
+  std::string space;
+  std::vector<Score> scores;
+  Reach reach;
+};
+
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  Spread spread;
+  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
+  // The smallest value that 90 % of the values do not exceed.
+  const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size())));
+  spread.p90 = values[std::max<std::size_t>(rank, 1) - 1];
+  return spread;
+}
+
+std::vector<Configuration> fastest_of(const std::string& file, std::size_t count, const SearchSpace& space) {
+  const RecordedSpace other = RecordedSpace::read(file);
+  std::vector<Configuration> fastest;
+  for (const std::size_t row : other.ranking()) {
+    if (fastest.size() == count) break;
+    if (auto known = space.parse(other.configuration(row).text())) fastest.push_back(std::move(*known));
+  }
+  if (fastest.empty()) {
+    throw Error(Errc::invalid_option,
+                fmt::format("'{}' shares no configuration with the space; choose one of the same kernel", file));
+  }
+  return fastest;
+}
+
+// All repeats, spread over threads; each repeat's seed follows from the first seed.
+std::vector<std::vector<SearchStep>> searches(const std::shared_ptr<const RecordedSpace>& space, const Options& options,
+                                              const std::vector<Configuration>& first) {
+  std::vector<std::vector<SearchStep>> all(options.repeats);
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < all.size(); i = next++) {
+        const auto strategy =
+            workers::make_strategy(options.strategy, space->space(),
+                                   {.seed = options.seed + i, .first = first, .exploration = options.exploration});
+        const std::size_t most = *std::max_element(options.evaluations.begin(), options.evaluations.end());
+        all[i] = workers::replay_search(space, *strategy, {.evaluations = most, .screening = options.screening});
+      }
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      failure = std::current_exception();
+      next = all.size();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  return all;
+}
+
+Reach reach(const std::vector<std::vector<SearchStep>>& all, double target) {
+  Reach reach;
+  const double share = 1 / static_cast<double>(all.size());
+  for (const auto& steps : all) {
+    auto step = std::find_if(steps.begin(), steps.end(), [&](const SearchStep& s) { return s.ratio <= target; });
+    if (step != steps.end()) {
+      reach.share += share;
+    } else {
+      --step;
+    }
+    reach.evaluations += share * static_cast<double>(step - steps.begin() + 1);
+    reach.device_time += share * Seconds(step->device_time);
+    reach.wall_time += share * Seconds(step->wall_time);
+  }
+  return reach;
+}
+
+SpaceScore score(const std::string& file, const Options& options) {
+  const auto space = std::make_shared<const RecordedSpace>(RecordedSpace::read(file));
+  std::vector<Configuration> first;
+  if (!options.warm_start.empty()) first = fastest_of(options.warm_start, options.warm_count, space->space());
+  const auto all = searches(space, options, first);
+  SpaceScore result{space->name(), {}, reach(all, options.target)};
+  const double worst = space->worst() / space->best();
+  for (const std::size_t evaluations : options.evaluations) {
+    Score score{evaluations,
+                {},
+                workers::expected_random_ratio(*space, evaluations),
+                workers::expected_device_time(*space, evaluations),
+                {}};
+    std::vector<double> found;
+    std::vector<double> by_device_time;
+    for (const auto& steps : all) {
+      found.push_back(steps[std::min(evaluations, steps.size()) - 1].ratio);
+      const auto beyond = std::find_if(steps.begin(), steps.end(),
+                                       [&](const SearchStep& s) { return Seconds(s.device_time) > score.device_time; });
+      by_device_time.push_back(beyond == steps.begin() ? worst : (beyond - 1)->ratio);
+    }
+    score.found = spread(found);
+    score.by_device_time = spread(by_device_time);
+    result.scores.push_back(score);
+  }
+  return result;
+}
+
+nlohmann::ordered_json to_json(const SpaceScore& space, const Options& options) {
+  nlohmann::ordered_json json = {{"space", space.space}, {"strategy", options.strategy}};
+  for (const Score& s : space.scores) {
+    json["evaluations"][std::to_string(s.evaluations)] = {
+        {"mean", s.found.mean}, {"p90", s.found.p90}, {"random", s.random}};
+    json["device_time"][std::to_string(s.evaluations)] = {
+        {"seconds", s.device_time.count()}, {"mean", s.by_device_time.mean}, {"p90", s.by_device_time.p90}};
+  }
+  json["target"] = {{"ratio", options.target},
+                    {"reached", space.reach.share},
+                    {"evaluations", space.reach.evaluations},
+                    {"device_seconds", space.reach.device_time.count()},
+                    {"wall_seconds", space.reach.wall_time.count()}};
+  return json;
+}
+
+void print(const SpaceScore& space, const Options& options) {
+  fmt::print("{}, strategy {}, {} searches: found / optimum\n", space.space, options.strategy, options.repeats);
+  fmt::print("{:>12} {:>8} {:>8} {:>8} | {:>14} {:>8} {:>8}\n", "evaluations", "mean", "p90", "random", "device time",
+             "mean", "p90");
+  for (const Score& s : space.scores) {
+    fmt::print("{:>12} {:>8.4f} {:>8.4f} {:>8.4f} | {:>12.3f} s {:>8.4f} {:>8.4f}\n", s.evaluations, s.found.mean,
+               s.found.p90, s.random, s.device_time.count(), s.by_device_time.mean, s.by_device_time.p90);
+  }
+  fmt::print(
+      "within {:.2f} of the optimum: {:.0f} % of the searches, on average after {:.1f} evaluations, {:.3f} s of "
+      "device time, {:.1f} s with compiling\n\n",
+      options.target, 100 * space.reach.share, space.reach.evaluations, space.reach.device_time.count(),
+      space.reach.wall_time.count());
+}
+
+void run_space(const Options& options) {
+  const SpaceScore space = score(options.path, options);
+  if (options.json) {
+    fmt::print("{}\n", to_json(space, options).dump(2));
+  } else {
+    print(space, options);
+  }
+}
+
+struct Geomean {
+  double found = 0;
+  double random = 0;
+};
+
+// Of all spaces at the given place of their scores.
+Geomean geomean(const std::vector<SpaceScore>& spaces, std::size_t place) {
+  Geomean logs;
+  for (const SpaceScore& space : spaces) {
+    logs.found += std::log(space.scores[place].found.mean) / static_cast<double>(spaces.size());
+    logs.random += std::log(space.scores[place].random) / static_cast<double>(spaces.size());
+  }
+  return {std::exp(logs.found), std::exp(logs.random)};
+}
+
+// KERNEL__DEVICE.csv of the chosen kernels.
+std::vector<std::filesystem::path> files_of(const Options& options) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::is_directory(options.path)) {
+    throw Error(Errc::invalid_option, fmt::format("'{}' is not a directory", options.path));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(options.path)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t separator = name.find("__");
+    if (separator == std::string::npos || entry.path().extension() != ".csv") continue;
+    const auto& kernels = options.kernels;
+    const bool chosen = std::find(kernels.begin(), kernels.end(), name.substr(0, separator)) != kernels.end();
+    if (chosen || kernels.empty()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) throw Error(Errc::invalid_option, fmt::format("'{}' has no such files", options.path));
+  return files;
+}
+
+void run_spaces(const Options& options) {
+  std::vector<SpaceScore> spaces;
+  if (!options.json) {
+    fmt::print("found / optimum, mean of {} searches with strategy {} (expected of random search)\n{:34}",
+               options.repeats, options.strategy, "");
+    for (const std::size_t evaluations : options.evaluations) fmt::print(" {:>17}", evaluations);
+    fmt::print("\n");
+  }
+  for (const auto& file : files_of(options)) {
+    spaces.push_back(score(file.string(), options));
+    if (options.json) continue;
+    fmt::print("{:34}", spaces.back().space);
+    for (const Score& s : spaces.back().scores) fmt::print("  {:>7.4f} ({:.4f})", s.found.mean, s.random);
+    fmt::print("\n");
+  }
+  nlohmann::ordered_json json;
+  for (const SpaceScore& space : spaces) json["spaces"].push_back(to_json(space, options));
+  if (!options.json) fmt::print("{:34}", "geometric mean");
+  for (std::size_t i = 0; i < options.evaluations.size(); ++i) {
+    const Geomean mean = geomean(spaces, i);
+    json["geomean"][std::to_string(options.evaluations[i])] = {{"found", mean.found}, {"random", mean.random}};
+    if (!options.json) fmt::print("  {:>7.4f} ({:.4f})", mean.found, mean.random);
+  }
+  fmt::print("{}\n", options.json ? json.dump(2) : "");
+}
+
+void add_common(CLI::App& command, const std::shared_ptr<Options>& options) {
+  std::vector<std::string> names(workers::strategy_names().begin(), workers::strategy_names().end());
+  command.add_option("--strategy", options->strategy, "Search strategy")->check(CLI::IsMember(names));
+  command.add_option("--evaluations", options->evaluations, "Budgets to report, as in 25,50,100,200")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1000000));
+  command.add_option("--repeats", options->repeats, "Searches per space, each with a seed of its own")
+      ->check(CLI::Range(1, 100000));
+  command.add_option("--seed", options->seed, "Seed of the first search");
+  command.add_option("--exploration", options->exploration, "Share of suggestions drawn at random")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--screening", options->screening, "Drop slow candidates after one warm-up run or one run");
+  command.add_option("--target", options->target, "Report what it takes to come within this ratio of the optimum")
+      ->check(CLI::Range(1.0, 1000.0));
+  command.add_option("--threads", options->threads, "Searches that run at the same time")->check(CLI::Range(1, 256));
+  command.add_flag("--json", options->json, "Print JSON");
+}
+
+}  // namespace
+
+void add_replay_space_commands(CLI::App& replay, int& exit_status) {
+  CLI::App* space = replay.add_subcommand("space", "Score a search strategy on one recorded space");
+  const auto one = std::make_shared<Options>();
+  space->add_option("file", one->path, "KERNEL__DEVICE.csv")->required()->check(CLI::ExistingFile);
+  add_common(*space, one);
+  space->add_option("--warm-start", one->warm_start, "Begin with the fastest configurations of this recorded space")
+      ->check(CLI::ExistingFile);
+  space->add_option("--warm-count", one->warm_count, "How many of them")->check(CLI::Range(1, 1000));
+  space->callback([one, &exit_status] {
+    run_space(*one);
+    exit_status = 0;
+  });
+
+  CLI::App* spaces = replay.add_subcommand("spaces", "Score a search strategy on all recorded spaces of a directory");
+  const auto all = std::make_shared<Options>();
+  spaces->add_option("directory", all->path, "Holds files KERNEL__DEVICE.csv")->required();
+  add_common(*spaces, all);
+  spaces->add_option("--kernels", all->kernels, "Only the spaces of these kernels, as in gemm,convolution")
+      ->delimiter(',');
+  spaces->callback([all, &exit_status] {
+    run_spaces(*all);
+    exit_status = 0;
+  });
+}
+
+}  // namespace hone::tools

@@ -1,0 +1,120 @@
+#include "workers/replay/search_replay.hpp"
+
+#include <algorithm>
+#include <hone/error.hpp>
+#include <optional>
+
+#include "workers/replay/replay_device.hpp"
+
+namespace hone::workers {
+namespace {
+
+// One search's device, and what was spent on it.
+class Bench {
+ public:
+  explicit Bench(const std::shared_ptr<const RecordedSpace>& space)
+      : space_(space),
+        operation_(replay_operation(space)),
+        problem_(Problem::parse(operation_->problem_type(), "")),
+        clock_(std::make_shared<VirtualClock>()),
+        device_("replay", clock_),
+        stream_(device_.make_stream(StreamPriority::background)) {}
+
+  struct Result {
+    std::optional<Strategy::Time> time;
+    bool complete = false;  // all runs were taken
+  };
+
+  Result evaluate(const Configuration& configuration, const SearchReplayOptions& options,
+                  std::optional<Strategy::Time> best) {
+    std::shared_ptr<const Invoker> invoker;
+    try {
+      invoker = operation_->solvers()[0]->prepare(problem_, configuration, device_);
+    } catch (const Error&) {
+      return {};  // a recorded failure to compile
+    }
+    const std::size_t runs = space_->rows()[*space_->row_of(configuration)].run_count;
+    std::chrono::nanoseconds sum{0};
+    std::size_t taken = 0;
+    const auto run = [&](std::size_t count) {
+      std::chrono::nanoseconds elapsed{0};
+      const auto error = stream_->time([&] { return invoker->run(*stream_, {}); }, static_cast<int>(count), elapsed);
+      device_time_ += elapsed;
+      sum += elapsed;
+      taken += count;
+      return error ? std::nullopt : std::optional(Strategy::Time(elapsed));
+    };
+    if (options.screening) {
+      const auto warm_up = run(1);
+      if (!warm_up) return {};
+      if (best && *warm_up > *best * options.gates.warm_up) return {warm_up, false};
+      if (runs > 1) {
+        const auto first = run(1);
+        if (best && *first > *best * options.gates.run) return {first, false};
+      }
+    }
+    if (taken < std::max<std::size_t>(runs, 1) && !run(std::max<std::size_t>(runs, 1) - taken)) return {};
+    return {Strategy::Time(sum) / static_cast<double>(taken), true};
+  }
+
+  std::chrono::nanoseconds device_time() const { return device_time_; }
+  std::chrono::nanoseconds wall_time() const { return clock_->now(); }
+
+ private:
+  std::shared_ptr<const RecordedSpace> space_;
+  std::shared_ptr<const Operation> operation_;
+  Problem problem_;
+  std::shared_ptr<VirtualClock> clock_;
+  ReplayDevice device_;
+  std::unique_ptr<Stream> stream_;
+  std::chrono::nanoseconds device_time_{0};
+};
+
+}  // namespace
+
+std::vector<SearchStep> replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
+                                      const SearchReplayOptions& options) {
+  Bench bench(space);
+  std::vector<SearchStep> steps;
+  std::optional<Strategy::Time> best;
+  double ratio = space->worst() / space->best();
+  while (steps.size() < options.evaluations) {
+    const auto next = strategy.suggest();
+    if (!next) break;
+    const Bench::Result result = bench.evaluate(*next, options, best);
+    strategy.observe(*next, result.time);
+    if (result.complete && result.time && (!best || *result.time < *best)) {
+      best = result.time;
+      ratio = space->rows()[*space->row_of(*next)].mean / space->best();
+    }
+    steps.push_back({ratio, bench.device_time(), bench.wall_time()});
+  }
+  return steps;
+}
+
+double expected_random_ratio(const RecordedSpace& space, std::size_t evaluations) {
+  const auto ranking = space.ranking();
+  const std::size_t rows = space.rows().size();
+  const std::size_t draws = std::min(evaluations, rows);
+  // P(none of the i fastest is drawn) = C(rows - i, draws) / C(rows, draws), updated from one i to the next.
+  double none = 1;
+  double expected = 0;
+  for (std::size_t i = 0; i < ranking.size() && none > 0; ++i) {
+    const auto left = static_cast<double>(rows - i);
+    const double next = none * std::max(0.0, left - static_cast<double>(draws)) / left;
+    expected += (none - next) * (space.rows()[ranking[i]].mean / space.best());
+    none = next;
+  }
+  return expected + none * (space.worst() / space.best());
+}
+
+std::chrono::nanoseconds expected_device_time(const RecordedSpace& space, std::size_t evaluations) {
+  RecordedSpace::Milliseconds sum{0};
+  for (const RecordedSpace::Row& row : space.rows()) {
+    for (const auto run : space.runs(row)) sum += run;
+  }
+  return std::chrono::round<std::chrono::nanoseconds>(sum * static_cast<double>(evaluations) /
+                                                      static_cast<double>(space.rows().size()));
+}
+
+}  // namespace hone::workers

@@ -1,0 +1,47 @@
+// Searches of recorded spaces in virtual time, and how good they are.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "workers/replay/recorded_space.hpp"
+#include "workers/search/strategy.hpp"
+
+namespace hone::workers {
+
+// Two gates before all runs of a candidate are taken: it is dropped when its warm-up run is beyond `warm_up` times the
+// best time so far, or the run after it is beyond `run` times that time.
+struct ScreeningGates {
+  double warm_up = 2.0;
+  double run = 1.5;
+};
+
+struct SearchReplayOptions {
+  std::size_t evaluations = 200;
+  bool screening = false;
+  ScreeningGates gates = {};
+};
+
+// After one more evaluation, failed ones included.
+struct SearchStep {
+  double ratio = 0;                         // best found over optimum, by recorded means; the worst while nothing ran
+  std::chrono::nanoseconds device_time{0};  // of all runs so far
+  std::chrono::nanoseconds wall_time{0};    // runs and compiling
+};
+
+// Searches until the evaluations are spent or the strategy has nothing left.
+std::vector<SearchStep> replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
+                                      const SearchReplayOptions& options);
+
+// The exact expected ratio of random search: of the best of `evaluations` rows drawn without replacement, failed rows
+// included; a draw of failed rows alone counts as the worst.
+double expected_random_ratio(const RecordedSpace& space, std::size_t evaluations);
+
+// The device time that `evaluations` rows drawn at random take on average with all their runs.
+std::chrono::nanoseconds expected_device_time(const RecordedSpace& space, std::size_t evaluations);
+
+}  // namespace hone::workers
