@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tools/demo_server/demo.hpp"
-#include "tools/demo_server/interruption.hpp"
+#include "tools/interruption.hpp"
 
 namespace hone::tools {
 namespace {
@@ -29,7 +29,7 @@ int run(Options& options) {
     file.open(options.json);
     if (!file) throw Error(Errc::invalid_option, "--json " + options.json + ": the file cannot be written");
   }
-  const demo::Interruption interruption;
+  const Interruption interruption;
   const demo::Summary summary = run_demo(
       options.demo, [&] { return interruption.requested(); }, stdout);
   print(summary, stdout);

@@ -1,8 +1,8 @@
 // The program hone: one subcommand for each thing that can be done without writing code.
 #include <exception>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "tools/config_command.hpp"
 #include "tools/db_command.hpp"

@@ -7,8 +7,8 @@ class App;
 
 namespace hone::tools {
 
-// Adds the subcommand to `hone replay`. It writes its exit status: 0, 1 when lines were rejected, 2 when a file cannot be
-// read or has nothing in common with the other.
+// Adds the subcommand to `hone replay`. It writes its exit status: 0, 1 when lines were rejected, 2 when a file cannot
+// be read or has nothing in common with the other.
 void add_replay_find_db_command(CLI::App& replay, int& exit_status);
 
 }  // namespace hone::tools

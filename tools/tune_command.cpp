@@ -23,7 +23,7 @@
 
 #include "engine/resolver.hpp"
 #include "storage/library.hpp"
-#include "tools/interrupt.hpp"
+#include "tools/interruption.hpp"
 
 namespace hone::tools {
 namespace {
@@ -177,7 +177,7 @@ int tune(const Options& options) {
   Engine engine(engine_settings);
   engine.add(host_device());
   engine.add(operation);
-  const Interrupt interrupt;
+  const Interruption interruption;
   ProgressLine line;
   int status = skipped > 0 ? 1 : 0;
   std::size_t index = 0;
@@ -192,11 +192,11 @@ int tune(const Options& options) {
       continue;
     }
     auto settled = engine.async_settle(problem, asio::use_future);
-    while (settled.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready && !Interrupt::requested()) {
+    while (settled.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready && !interruption.requested()) {
       for (const Progress& progress : engine.progress()) line.show(progress, index, problems.size(), options);
     }
     line.clear();
-    if (Interrupt::requested()) {
+    if (interruption.requested()) {
       fmt::print(stderr, "interrupted; what was evaluated is kept, and the same command goes on\n");
       return 130;
     }

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tools/demo_server/demo.hpp"
-#include "tools/demo_server/interruption.hpp"
+#include "tools/interruption.hpp"
 #include "tools/demo_server/live_table.hpp"
 #include "tools/demo_server/text.hpp"
 #include "tools/demo_server/vector_math.hpp"
@@ -288,7 +288,7 @@ TEST(Demo, EndsWithASummaryWhenItIsInterrupted) {
 
 TEST(Interruption, NotesTheSignalAndRestoresWhatWasThere) {
   {
-    const Interruption interruption;
+    const tools::Interruption interruption;
     EXPECT_FALSE(interruption.requested());
     std::raise(SIGINT);
     EXPECT_TRUE(interruption.requested());

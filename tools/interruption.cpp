@@ -1,6 +1,6 @@
-#include "tools/demo_server/interruption.hpp"
+#include "tools/interruption.hpp"
 
-namespace hone::demo {
+namespace hone::tools {
 namespace {
 
 volatile std::sig_atomic_t noted = 0;
@@ -23,4 +23,4 @@ Interruption::~Interruption() {
 
 bool Interruption::requested() const noexcept { return noted != 0; }
 
-}  // namespace hone::demo
+}  // namespace hone::tools

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-namespace hone::demo {
+namespace hone::tools {
 
 // While one lives, SIGINT and SIGTERM are noted instead of ending the program; a second one ends it as usual. One at a
 // time.
@@ -21,4 +21,4 @@ class Interruption {
   struct sigaction terminate_ {};
 };
 
-}  // namespace hone::demo
+}  // namespace hone::tools
