@@ -8,6 +8,7 @@
 #include "tools/db_command.hpp"
 #include "tools/demo_command.hpp"
 #include "tools/replay_find_db_command.hpp"
+#include "tools/replay_space_command.hpp"
 #include "tools/tune_command.hpp"
 
 int main(int argc, char** argv) {
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   CLI::App* replay = app.add_subcommand("replay", "Score decisions on recorded measurements, in virtual time");
   replay->require_subcommand(1);
   hone::tools::add_replay_find_db_command(*replay, exit_status);
+  hone::tools::add_replay_space_commands(*replay, exit_status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
