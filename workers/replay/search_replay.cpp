@@ -23,10 +23,13 @@ class Bench {
   struct Result {
     std::optional<Strategy::Time> time;
     bool complete = false;  // all runs were taken
+    std::optional<Strategy::Time> warm_up = {};
+    std::optional<Strategy::Time> first = {};  // the run after it
   };
 
+  // `best` is the best complete result so far, if any.
   Result evaluate(const Configuration& configuration, const SearchReplayOptions& options,
-                  std::optional<Strategy::Time> best) {
+                  const std::optional<Result>& best) {
     std::shared_ptr<const Invoker> invoker;
     try {
       invoker = operation_->solvers()[0]->prepare(problem_, configuration, device_);
@@ -34,6 +37,7 @@ class Bench {
       return {};  // a recorded failure to compile
     }
     const std::size_t runs = space_->rows()[*space_->row_of(configuration)].run_count;
+    Result result;
     std::chrono::nanoseconds sum{0};
     std::size_t taken = 0;
     const auto run = [&](std::size_t count) {
@@ -45,16 +49,24 @@ class Bench {
       return error ? std::nullopt : std::optional(Strategy::Time(elapsed));
     };
     if (options.screening) {
-      const auto warm_up = run(1);
-      if (!warm_up) return {};
-      if (best && *warm_up > *best * options.gates.warm_up) return {warm_up, false};
+      result.warm_up = run(1);
+      if (!result.warm_up) return {};
+      if (best && *result.warm_up > *best->warm_up * options.gates.warm_up) {
+        result.time = *best->time * (*result.warm_up / *best->warm_up);
+        return result;
+      }
       if (runs > 1) {
-        const auto first = run(1);
-        if (best && *first > *best * options.gates.run) return {first, false};
+        result.first = run(1);
+        if (best && best->first && *result.first > *best->first * options.gates.run) {
+          result.time = *best->time * (*result.first / *best->first);
+          return result;
+        }
       }
     }
     if (taken < std::max<std::size_t>(runs, 1) && !run(std::max<std::size_t>(runs, 1) - taken)) return {};
-    return {Strategy::Time(sum) / static_cast<double>(taken), true};
+    result.time = Strategy::Time(sum) / static_cast<double>(taken);
+    result.complete = true;
+    return result;
   }
 
   std::chrono::nanoseconds device_time() const { return device_time_; }
@@ -76,15 +88,15 @@ std::vector<SearchStep> replay_search(const std::shared_ptr<const RecordedSpace>
                                       const SearchReplayOptions& options) {
   Bench bench(space);
   std::vector<SearchStep> steps;
-  std::optional<Strategy::Time> best;
+  std::optional<Bench::Result> best;
   double ratio = space->worst() / space->best();
   while (steps.size() < options.evaluations) {
     const auto next = strategy.suggest();
     if (!next) break;
     const Bench::Result result = bench.evaluate(*next, options, best);
     strategy.observe(*next, result.time);
-    if (result.complete && result.time && (!best || *result.time < *best)) {
-      best = result.time;
+    if (result.complete && result.time && (!best || *result.time < *best->time)) {
+      best = result;
       ratio = space->rows()[*space->row_of(*next)].mean / space->best();
     }
     steps.push_back({ratio, bench.device_time(), bench.wall_time()});

@@ -14,7 +14,8 @@
 namespace hone::workers {
 
 // Two gates before all runs of a candidate are taken: it is dropped when its warm-up run is beyond `warm_up` times the
-// best time so far, or the run after it is beyond `run` times that time.
+// warm-up run of the best one so far, or the run after it is beyond `run` times the best one's. Like is compared with
+// like: where clocks wake up slowly, first runs take several times the mean.
 struct ScreeningGates {
   double warm_up = 2.0;
   double run = 1.5;
