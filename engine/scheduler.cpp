@@ -312,6 +312,11 @@ void Scheduler::dispatch() {
 
 void Scheduler::start(DeviceWorker& on, Slot& slot) {
   Assignment& assignment = *assignment_of(slot);
+  // Another process may have measured it while this one waited for its turn.
+  if (!assignment.request.claim || assignment.request.claim->known != Known::user) {
+    assignment.state = State::waiting;
+    if (adopt_foreign_record(slot)) return;
+  }
   std::optional<workers::Job> job;
   try {
     job.emplace(make_job(assignment));
@@ -532,31 +537,33 @@ void Scheduler::adopt_foreign_changes() {
   for (Slot* slot : touched) adopt_foreign_record(*slot);
 }
 
-void Scheduler::adopt_foreign_record(Slot& slot) {
+bool Scheduler::adopt_foreign_record(Slot& slot) {
   Assignment* assignment = assignment_of(slot);
-  // What runs here ends with a measurement of its own.
-  if (assignment != nullptr && (assignment->state == State::running || assignment->state == State::storing)) return;
+  // What is queued or runs here ends with a measurement of its own.
+  if (assignment != nullptr && assignment->state != State::waiting) return false;
   Resolution resolution = resolve(*slot.site, slot.problem, library_, Records::use);
-  if (!resolution.claim || resolution.claim->known != Known::user) return;
+  if (!resolution.claim || resolution.claim->known != Known::user) return false;
   const Answer* current = slot.current.load(std::memory_order_acquire);
-  if (current->invoker && current->candidate == resolution.claim->best.candidate &&
-      current->provenance == Provenance::user) {
-    return;
-  }
+  const bool known = current->invoker && current->candidate == resolution.claim->best.candidate;
+  if (known && current->provenance == Provenance::user && assignment == nullptr) return false;
   if (!resolution.claim_answered) {
-    request({&slot, {}, policy_, std::move(resolution.claim), false});
-    return;
+    if (assignment == nullptr) return request({&slot, {}, policy_, std::move(resolution.claim), false});
+    assignment->request.claim = std::move(resolution.claim);
+    assignment->step = Step::prepare;
+    enqueue(slot);
+    return true;
   }
-  if (assignment != nullptr && assignment->state == State::waiting) finish(slot);
   Event upgraded = event(EventKind::upgraded, slot);
   upgraded.after = resolution.answer->candidate;
   upgraded.after_timing = resolution.answer->timing;
   upgraded.cause = "another process measured it";
-  const bool other = upgraded.before != upgraded.after;
   slot.publish(std::move(resolution.answer));
-  if (!other) return;
-  count(counters_.upgrades);
-  events_.emit(std::move(upgraded));
+  if (!known) {
+    count(counters_.upgrades);
+    events_.emit(std::move(upgraded));
+  }
+  if (assignment != nullptr) finish(slot);
+  return true;
 }
 
 // ---- Small things ---------------------------------------------------------------------------------------------------

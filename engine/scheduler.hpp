@@ -145,7 +145,8 @@ class Scheduler {
   void tick();
   void watch(DeviceWorker& on);
   void adopt_foreign_changes();
-  void adopt_foreign_record(Slot& slot);
+  // True when a record that another process wrote took the place of what was known here.
+  bool adopt_foreign_record(Slot& slot);
 
   Subject stored_subject(const Slot& slot) const;
   Event event(EventKind kind, const Slot& slot) const;

@@ -25,7 +25,7 @@ void Scheduler::on_outcome(Slot& slot, std::uint64_t run, const workers::Outcome
   if (assignment == nullptr || assignment->run != run) return;  // of a worker that was abandoned
   for (DeviceWorker* on : device_workers()) release_worker(*on, slot);
   counters_.running.fetch_sub(1, std::memory_order_relaxed);
-  count(counters_.trials, outcome.trials.size());
+  if (assignment->step != Step::prepare) count(counters_.trials, outcome.trials.size());
   switch (assignment->step) {
     case Step::prepare:
       on_prepared(slot, *assignment, outcome);

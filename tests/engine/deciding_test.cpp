@@ -359,6 +359,42 @@ TEST_F(DecidingTest, ResumesAnInterruptedSearch) {
   EXPECT_LE(prepared(first) + prepared(second), 40 + 5);
 }
 
+// Several engines share a database: what one measures the others publish, and tell their own callers.
+TEST_F(DecidingTest, PublishesWhatAnotherEngineMeasured) {
+  auto reader = start(two_solvers(), options(Policy::frozen()));
+  EventLog log(*reader);
+  EXPECT_EQ(solver(reader->find(Doubling{})), "fallback");
+  auto writer = start(two_solvers(), options());
+  EXPECT_EQ(solver(settled(*writer, Doubling{})), "other");
+  const Event upgraded = log.wait(EventKind::upgraded);
+  EXPECT_EQ(upgraded.before.solver, "fallback");
+  EXPECT_EQ(upgraded.after.solver, "other");
+  EXPECT_EQ(upgraded.cause, "another process measured it");
+  EXPECT_EQ(solver(reader->find(Doubling{})), "other");
+  EXPECT_EQ(reader->find(Doubling{}).provenance(), Provenance::user);
+  EXPECT_EQ(reader->statistics().trials, 0u);
+}
+
+// Two that want the same do it once: the other one's claim waits, and takes the result over.
+TEST_F(DecidingTest, TunesAProblemOnceForAllEnginesOfADatabase) {
+  const auto gate = std::make_shared<Gate>();
+  const auto slow =
+      scripted_operation({scripted_solver("fallback", {.time = 200us}),
+                          scripted_solver("other", {.time = 100us, .fault = Fault::hangs_in_run, .gate = gate})});
+  auto first = start(slow, options());
+  first->find(Doubling{});
+  gate->wait_for_arrival();
+  const auto idle = two_solvers();
+  auto second = start(idle, options());
+  auto settled_second = second->async_settle(Doubling{}, asio::use_future);
+  gate->open();
+  EXPECT_EQ(solver(settled(*first, Doubling{})), "other");
+  ASSERT_EQ(settled_second.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(solver(settled_second.get()), "other");
+  EXPECT_EQ(second->statistics().trials, 0u);
+  EXPECT_EQ(idle->references(), 0);
+}
+
 TEST_F(DecidingTest, ReadsAnUpgradeThroughABinding) {
   auto engine = start(two_solvers(), options());
   const Binding binding = engine->bind(Doubling{});

@@ -1,0 +1,102 @@
+// The program's commands that need no database of their own kind: config and tune.
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <hone/error.hpp>
+
+#include "tests/support/temporary_directory.hpp"
+#include "tools/config_command.hpp"
+#include "tools/tune_command.hpp"
+
+namespace hone::tools {
+namespace {
+
+struct Result {
+  int status = 0;
+  std::string output;
+  std::string errors;
+};
+
+Result run(std::vector<std::string> arguments) {
+  Result result;
+  CLI::App app("hone", "hone");
+  app.require_subcommand(1);
+  add_config_command(app, result.status);
+  add_tune_command(app, result.status);
+  std::reverse(arguments.begin(), arguments.end());
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    result.status = app.exit(error);
+  }
+  std::fflush(stdout);
+  result.output = ::testing::internal::GetCapturedStdout();
+  result.errors = ::testing::internal::GetCapturedStderr();
+  return result;
+}
+
+TEST(ConfigCommand, PrintsEveryKnobWithItsOrigin) {
+  setenv("HONE_PATIENCE", "12", 1);
+  const Result result = run({"config", "--json"});
+  unsetenv("HONE_PATIENCE");
+  EXPECT_EQ(result.status, 0);
+  const auto knobs = nlohmann::json::parse(result.output);
+  ASSERT_EQ(knobs.size(), 14u);
+  EXPECT_EQ(knobs[6]["option"], "patience");
+  EXPECT_EQ(knobs[6]["value"], "12");
+  EXPECT_EQ(knobs[6]["origin"], "environment");
+  EXPECT_EQ(knobs[0]["origin"], "preset");
+}
+
+TEST(ConfigCommand, NamesAWrongVariable) {
+  setenv("HONE_SPEED", "12", 1);
+  const Result result = run({"config"});
+  unsetenv("HONE_SPEED");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.errors.find("unknown variable HONE_SPEED"), std::string::npos) << result.errors;
+}
+
+TEST(TuneCommand, TunesOnceAndRemembers) {
+  const test::TemporaryDirectory directory;
+  const std::vector<std::string> arguments = {
+      "tune",          "gemm", "--problem",  "m=3 n=5 k=7", "--database", directory.path("db"), "--seconds", "5",
+      "--patience", "5",           "--json"};
+  const Result first = run(arguments);
+  EXPECT_EQ(first.status, 0) << first.errors;
+  const auto tuned = nlohmann::json::parse(first.output);
+  EXPECT_EQ(tuned["problem"], "gemm m=3 n=5 k=7");
+  EXPECT_EQ(tuned["provenance"], "user");
+  EXPECT_GT(tuned["time_ns"].get<double>(), 0);
+  EXPECT_GT(tuned["evaluations"].get<int>(), 0);
+  const Result second = run(arguments);
+  const auto remembered = nlohmann::json::parse(second.output);
+  EXPECT_EQ(remembered["solver"], tuned["solver"]);
+  EXPECT_EQ(remembered["evaluations"], 0);
+}
+
+TEST(TuneCommand, SaysWhatIsWrongAndDoesTheRest) {
+  const test::TemporaryDirectory directory;
+  std::ofstream(directory.path("list")) << "# shapes\nm=2 n=2 k=2\nm=2 n=x k=2\n\nm=2 n=0 k=2\n";
+  const Result result = run({"tune", "--list", directory.path("list"), "--evaluations", "3", "--json"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.errors.find(directory.path("list") + ":3: gemm: field n takes an integer, not 'x'"),
+            std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("field n"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(result.output)["problem"], "gemm m=2 n=2 k=2");
+
+  EXPECT_EQ(run({"tune", "--list", directory.path("missing")}).status, 2);
+  EXPECT_EQ(run({"tune"}).status, 2);
+  EXPECT_EQ(run({"tune", "conv9d", "--problem", "m=1"}).status, 2);
+  EXPECT_EQ(run({"tune", "--problem", "m=1 q=2"}).status, 2);
+  EXPECT_NE(run({"tune", "--seconds", "-1", "--problem", "m=1 n=1 k=1"}).status, 0);
+}
+
+}  // namespace
+}  // namespace hone::tools
