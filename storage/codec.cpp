@@ -106,10 +106,14 @@ RecordedCandidate read(const format::Candidate& source) {
   RecordedCandidate result;
   result.candidate = {text_of(source.solver()), source.version(), text_of(source.configuration())};
   result.workspace = source.workspace();
-  if (const format::Timing* timing = source.timing()) {
+  if (source.timing() != nullptr) {
+    // The verifier does not look at a struct's alignment.
+    alignas(format::Timing) std::byte bytes[sizeof(format::Timing)];
+    std::memcpy(bytes, static_cast<const void*>(source.timing()), sizeof bytes);
+    const auto& timing = *reinterpret_cast<const format::Timing*>(bytes);
     using Nanoseconds = std::chrono::duration<double, std::nano>;
-    result.timing = {Nanoseconds(timing->median()), Nanoseconds(timing->low()), Nanoseconds(timing->high()),
-                     timing->samples()};
+    result.timing = {Nanoseconds(timing.median()), Nanoseconds(timing.low()), Nanoseconds(timing.high()),
+                     timing.samples()};
   }
   return result;
 }
@@ -318,17 +322,21 @@ std::optional<Binary> decode_binary(ByteView key, ByteView value, std::string* w
 }
 
 std::optional<CommitNote> decode_note(ByteView key, ByteView value, std::string* why) {
-  return decode<format::CommitNote, CommitNote>(
-      key, value, why, [](const format::CommitNote& source) -> std::optional<CommitNote> {
-        CommitNote result;
-        result.store = source.store();
-        const std::size_t words = source.keys() ? source.keys()->size() : 0;
-        if (words % 2 != 0) return {};
-        for (flatbuffers::uoffset_t i = 0; i < words; i += 2) {
-          result.keys.push_back({source.keys()->Get(i), source.keys()->Get(i + 1)});
-        }
-        return result;
-      });
+  return decode<format::CommitNote, CommitNote>(key, value, why,
+                                                [](const format::CommitNote& source) -> std::optional<CommitNote> {
+                                                  CommitNote result;
+                                                  result.store = source.store();
+                                                  const std::size_t words = source.keys() ? source.keys()->size() : 0;
+                                                  if (words % 2 != 0) return {};
+                                                  result.keys.resize(words / 2);
+                                                  // The verifier does not look at the alignment of a vector's numbers.
+                                                  for (std::size_t i = 0; i < result.keys.size(); ++i) {
+                                                    const std::uint8_t* word = source.keys()->Data() + 16 * i;
+                                                    std::memcpy(&result.keys[i].high, word, 8);
+                                                    std::memcpy(&result.keys[i].low, word + 8, 8);
+                                                  }
+                                                  return result;
+                                                });
 }
 
 std::optional<Attempt> decode_attempt(ByteView key, ByteView value, std::string* why) {

@@ -313,6 +313,8 @@ Change change_of_line(std::string_view line) {
     json = Json::parse(line);
   } catch (const Json::parse_error& error) {
     throw BadLine("", fmt::format("no JSON at column {}", error.byte));
+  } catch (const Json::exception& error) {
+    throw BadLine("", error.what());  // a number that is out of range
   }
   Fields fields(json, "");
   const std::string kind = fields.text("kind");

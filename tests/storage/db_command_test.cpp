@@ -103,6 +103,7 @@ TEST_F(DbCommandTest, ImportNamesLineFieldAndReasonAndGoesOn) {
                                                   [](auto& j) { j["rivals"][1]["version"] = 1ull << 40; })
                                      << line_with(PutEnvironment{environment()}, [](auto& j) { j["vendor"] = "amd"; })
                                      << "\n"
+                                     << "{\"kind\":\"record\",\"date\":4e424559}\n"
                                      << line_with(PutRecord{record(8)}, [](auto&) {});
   EXPECT_EQ(run({"import", "-d", b, file}), 1);
   EXPECT_THAT(err, HasSubstr(":8: no JSON at column"));
@@ -112,7 +113,7 @@ TEST_F(DbCommandTest, ImportNamesLineFieldAndReasonAndGoesOn) {
   EXPECT_THAT(err, HasSubstr(":12: field \"extra\": is unknown"));
   EXPECT_THAT(err, HasSubstr(":13: field \"rivals[1].version\": must lie in 0 to 4294967295"));
   EXPECT_THAT(err, HasSubstr(":14: field \"id\": does not fit"));
-  EXPECT_THAT(err, HasSubstr("8 entries imported, 7 lines skipped"));
+  EXPECT_THAT(err, HasSubstr("8 entries imported, 8 lines skipped"));
   EXPECT_TRUE(ReadOnlyStore(b).find(problem_key(8), problem_text(8), environment()));
 }
 
