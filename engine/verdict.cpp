@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workers/order_statistics.hpp"
+
 namespace hone::engine {
 namespace {
+
+using workers::Side;
 
 enum class Standing { below, within, above, unclear, unknown };
 
@@ -24,28 +28,39 @@ std::optional<RatioInterval> ratio_to(const Timing& measured, const std::optiona
   return RatioInterval{measured.median.count() / scale, measured.low.count() / scale, measured.high.count() / scale};
 }
 
-// On which side of the threshold the ratio lies: negative, positive, or 0 for unclear.
-int side(const RatioInterval& ratio, double threshold, double precision) {
-  if (ratio.high < threshold) return -1;
-  if (ratio.low > threshold) return 1;
-  if (ratio.high - ratio.low > precision * ratio.median) return 0;
-  return ratio.median <= threshold ? -1 : 1;
+// Of the claimed candidate.
+std::optional<RatioInterval> claimed_ratio(const Evidence& evidence) {
+  if (!evidence.measured.known()) return {};
+  if (evidence.load.corrected.known()) return ratio_to(evidence.load.corrected, evidence.reported, 1);
+  return ratio_to(evidence.measured, evidence.reported, evidence.load.slowdown);
 }
 
-Standing standing(const std::optional<RatioInterval>& ratio, const Evidence& evidence, const Thresholds& thresholds) {
-  if (!ratio || evidence.source == Source::predicted) return Standing::unknown;
-  if (!evidence.load.steady) return Standing::unclear;
+Side side(const RatioInterval& ratio, double threshold, double tie_margin) {
+  return workers::side_of(threshold, ratio.median, ratio.low, ratio.high, 2 * tie_margin);
+}
+
+Standing standing(const RatioInterval& ratio, Source source, const Thresholds& thresholds) {
   const double upper = 1 + thresholds.tolerance;
-  const int above = side(*ratio, upper, thresholds.tie_margin);
-  const int not_below = evidence.source == Source::foreign_device ? side(*ratio, 1 / upper, thresholds.tie_margin) : 1;
-  if (above > 0) return Standing::above;
-  if (not_below < 0) return Standing::below;
-  return above == 0 || not_below == 0 ? Standing::unclear : Standing::within;
+  const Side of_upper = side(ratio, upper, thresholds.tie_margin);
+  const Side of_lower = source == Source::foreign_device ? side(ratio, 1 / upper, thresholds.tie_margin) : Side::above;
+  if (of_upper == Side::above) return Standing::above;
+  if (of_lower == Side::below) return Standing::below;
+  return of_upper == Side::unclear || of_lower == Side::unclear ? Standing::unclear : Standing::within;
+}
+
+// A correction that is not trusted yet may cast doubt and not turn a verdict.
+Standing standing(const std::optional<RatioInterval>& corrected, const std::optional<RatioInterval>& uncorrected,
+                  const Evidence& evidence, const Thresholds& thresholds) {
+  if (!corrected || !uncorrected || evidence.source == Source::predicted) return Standing::unknown;
+  if (!evidence.load.steady) return Standing::unclear;
+  const Standing stands = standing(*corrected, evidence.source, thresholds);
+  if (evidence.load.trusted || stands == standing(*uncorrected, evidence.source, thresholds)) return stands;
+  return Standing::unclear;
 }
 
 bool undecided(const workers::Comparison& comparison, double tie_margin) {
-  return comparison.low < 1 - tie_margin && comparison.high >= 1 - tie_margin &&
-         comparison.high - comparison.low > tie_margin;
+  return workers::side_of(1 - tie_margin, comparison.ratio, comparison.low, comparison.high, 2 * tie_margin) ==
+         Side::unclear;
 }
 
 // The rival to take in place of the claimed candidate.
@@ -67,9 +82,12 @@ Conclusion conclude_for_rival(const Rival& rival, const Evidence& evidence, cons
   conclusion.upgrade = rival.candidate;
   const std::string_view what = evidence.measured.known() ? "beats the claimed candidate" : "works, the claimed not";
   // Either time will do: its own, or the one that the record promised for the best.
-  const Standing own = standing(ratio_to(rival.measured, rival.reported, evidence.load.slowdown), evidence, thresholds);
-  const Standing promised =
-      standing(ratio_to(rival.measured, evidence.reported, evidence.load.slowdown), evidence, thresholds);
+  const auto standing_to = [&](const std::optional<Duration>& reported) {
+    return standing(ratio_to(rival.measured, reported, evidence.load.slowdown), ratio_to(rival.measured, reported, 1),
+                    evidence, thresholds);
+  };
+  const Standing own = standing_to(rival.reported);
+  const Standing promised = standing_to(evidence.reported);
   const auto is = [&](Standing wanted) { return own == wanted || promised == wanted; };
   if (is(Standing::within) || (own == Standing::unknown && promised == Standing::unknown)) {
     conclusion.verdict = Verdict::re_rank;
@@ -98,7 +116,7 @@ Conclusion verdict(const Evidence& evidence, const Thresholds& thresholds) {
     conclusion.cause = evidence.error.message();
     return conclusion;
   }
-  const auto ratio = ratio_to(evidence.measured, evidence.reported, evidence.load.slowdown);
+  const auto ratio = claimed_ratio(evidence);
   if (ratio && evidence.source != Source::predicted) conclusion.ratio = ratio->median;
   if (const Rival* rival = winner(evidence, thresholds.tie_margin)) {
     return conclude_for_rival(*rival, evidence, thresholds, std::move(conclusion));
@@ -109,7 +127,7 @@ Conclusion verdict(const Evidence& evidence, const Thresholds& thresholds) {
     return conclusion;
   };
   if (!evidence.measured.known()) return as(Verdict::tune, "the claimed candidate failed and no rival works");
-  const Standing stands = standing(ratio, evidence, thresholds);
+  const Standing stands = standing(ratio, ratio_to(evidence.measured, evidence.reported, 1), evidence, thresholds);
   switch (stands) {
     case Standing::above:
       return as(Verdict::tune, fmt::format("it takes {:.2f} times the reported time", ratio->median));

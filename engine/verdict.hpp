@@ -63,8 +63,9 @@ bool better(const workers::Comparison& comparison, double tie_margin) noexcept;
 // - re_rank: a rival beats it or it failed, and the rival's own time is in order or unknown.
 // - tune: it is slower than the tolerance allows, suspiciously fast from a foreign device, nothing works, or there is
 //   neither a reported time nor a rival that speaks for it.
-// - inconclusive: an interval that is wider than the tie margin straddles a threshold, or the load was unsteady. A
-//   narrower one is decided by its median, so that enough samples always decide.
+// - inconclusive: an interval that is wider than twice the tie margin straddles a threshold, or the load was unsteady.
+// A
+//   narrower one is decided by its median (a rival's: it is a tie), so that enough samples always decide.
 Conclusion verdict(const Evidence& evidence, const Thresholds& thresholds);
 
 // The evidence in the outcome of `job`. `recorded`: the claiming record's rivals with their times.

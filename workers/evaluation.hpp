@@ -49,6 +49,7 @@ class Evaluation {
   Supervisor& supervisor() noexcept { return supervisor_; }
   const Subject& subject() const noexcept { return subject_; }
   Device& device() noexcept { return device_; }
+  IdleTime& idle_time() noexcept { return *options_.idle_time; }
 
   // The trial becomes a failed one. Throws when the failure is not the candidate's.
   void fail(Entrant& entrant, const Failure& failure);

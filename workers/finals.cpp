@@ -4,11 +4,13 @@
 
 namespace hone::workers {
 
-bool run_finals(Evaluation& evaluation, Entrant* incumbent, std::vector<Entrant*> challengers, const RaceRules& rules,
+bool run_finals(Evaluation& evaluation, Entrant* incumbent, std::vector<Entrant*> challengers, RaceRules rules,
                 Outcome& outcome) {
   std::vector<Entrant*> entrants = std::move(challengers);
   if (incumbent) entrants.insert(entrants.begin(), incumbent);
   bool finished = true;
+  LoadProbe probe(evaluation.device(), evaluation.idle_time());
+  rules.probe = &probe;
   std::vector<RaceEntry> entries;
   while (!entrants.empty()) {
     entries.clear();
@@ -25,6 +27,7 @@ bool run_finals(Evaluation& evaluation, Entrant* incumbent, std::vector<Entrant*
     entrants.erase(entrants.begin());
     incumbent = nullptr;
   }
+  if (incumbent && !entrants.empty()) outcome.load = probe.conclude();
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     if (entries[i].failure || entrants[i]->contestant.samples.empty()) continue;
     outcome.prepared.push_back(evaluation.prepared(*entrants[i]));

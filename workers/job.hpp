@@ -95,10 +95,12 @@ struct TuneJob {
 
 using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;
 
-// What a reference kernel said about the device while a job measured.
+// What a reference kernel said about the device while the claimed or incumbent candidate was measured in turns with it.
 struct Load {
-  double slowdown = 1;  // its time now over its idle time; 1 also where nothing is known
-  bool steady = true;   // false: it changed too much during the job for a correction
+  double slowdown = 1;    // its time now over its idle time; 1 also where nothing is known
+  bool steady = true;     // false: it changed too much, or is too slow, for a correction
+  bool trusted = true;    // false: little is known of the idle time; the correction may cast doubt but not decide
+  Timing corrected = {};  // that candidate's time as it would be on the idle device, sample by sample; not always known
 };
 
 struct Outcome {
@@ -108,8 +110,8 @@ struct Outcome {
   StopReason stop = StopReason::none;
   std::uint64_t evaluations = 0;
   std::chrono::nanoseconds busy{0};  // time spent working, pauses not counted
-  Load load;                         // of a VerifyJob
-  std::error_code error;             // the job could not be done at all: no memory, device lost, cancelled
+  Load load;
+  std::error_code error;  // the job could not be done at all: no memory, device lost, cancelled
   std::string cause;
 };
 

@@ -22,13 +22,17 @@ bool decided(std::span<const double> samples, double threshold, const RaceRules&
 }
 
 // Samples and ratios of one round. False when the incumbent failed.
-bool run_round(Sampler& sampler, std::span<RaceEntry* const> running, std::size_t round) {
+bool run_round(Sampler& sampler, std::span<RaceEntry* const> running, std::size_t round, LoadProbe* probe) {
+  const std::size_t probe_turn = round % 2 == 0 ? 0 : running.size();
+  if (probe && probe_turn == 0) probe->sample(sampler);
   for (std::size_t i = 0; i < running.size(); ++i) {
     RaceEntry& entry = *running[(round + i) % running.size()];
     entry.failure = sampler.sample(*entry.contestant);
     if (entry.failure && &entry == running.front()) return false;
   }
+  if (probe && probe_turn > 0) probe->sample(sampler);
   const double incumbent = running.front()->contestant->samples.back();
+  if (probe) probe->pair(incumbent);
   for (RaceEntry* entry : running.subspan(1)) {
     if (!entry->failure) entry->ratios.push_back(entry->contestant->samples.back() / incumbent);
   }
@@ -47,6 +51,7 @@ bool race(Sampler& sampler, std::span<RaceEntry> entries, const RaceRules& rules
     entry.failure = sampler.warm_up(*entry.contestant);
     if (incumbent.failure) return true;
   }
+  if (rules.probe) rules.probe->start(sampler);
   std::vector<RaceEntry*> running;
   for (RaceEntry& entry : entries) {
     if (!entry.failure) running.push_back(&entry);
@@ -55,13 +60,14 @@ bool race(Sampler& sampler, std::span<RaceEntry> entries, const RaceRules& rules
   std::size_t look = samples_for(rules.confidence);
   for (std::size_t round = 0; round < rules.max_rounds && (incumbent_open || running.size() > 1); ++round) {
     if (!may_go_on()) return false;
-    if (!run_round(sampler, running, round)) return true;
+    if (!run_round(sampler, running, round, rules.probe)) return true;
     std::erase_if(running, [](const RaceEntry* entry) { return static_cast<bool>(entry->failure); });
     if (round + 1 != look) continue;
     look = next_look(look, rules.max_rounds);
-    incumbent_open = std::any_of(rules.thresholds.begin(), rules.thresholds.end(), [&](double threshold) {
-      return !decided(incumbent.contestant->samples, threshold, rules);
-    });
+    const std::vector<double>& times =
+        rules.probe && rules.probe->corrects() ? rules.probe->corrected() : incumbent.contestant->samples;
+    incumbent_open = std::any_of(rules.thresholds.begin(), rules.thresholds.end(),
+                                 [&](double threshold) { return !decided(times, threshold, rules); });
     std::erase_if(running, [&](const RaceEntry* entry) {
       return entry != &incumbent && decided(entry->ratios, 1 - rules.tie_margin, rules);
     });

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "workers/device_load.hpp"
 #include "workers/failure.hpp"
 #include "workers/job.hpp"
 #include "workers/sampling.hpp"
@@ -24,6 +25,8 @@ struct RaceRules {
   std::size_t max_rounds = 101;
   // Asked before each round; false ends the race.
   std::function<bool()> proceed = {};
+  // Sampled in every round; the incumbent's thresholds are then judged by its corrected times. May be null.
+  LoadProbe* probe = nullptr;
 };
 
 struct RaceEntry {

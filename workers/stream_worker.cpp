@@ -56,7 +56,9 @@ struct StreamWorker::State final : Supervisor, Journal {
   };
 
   State(std::shared_ptr<Device> d, std::shared_ptr<Clock> c, std::shared_ptr<Journal> j, WorkerOptions o)
-      : device(std::move(d)), clock(std::move(c)), journal(std::move(j)), options(std::move(o)) {}
+      : device(std::move(d)), clock(std::move(c)), journal(std::move(j)), options(std::move(o)) {
+    if (!options.idle_time) options.idle_time = std::make_shared<IdleTime>();
+  }
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<Clock> clock;
@@ -318,6 +320,7 @@ void StreamWorker::set_options(WorkerOptions options) noexcept {
     state_->forgiven = true;
     state_->end_rest();
   }
+  if (!options.idle_time) options.idle_time = std::move(state_->options.idle_time);
   state_->options = std::move(options);
 }
 

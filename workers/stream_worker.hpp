@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "workers/device_load.hpp"
 #include "workers/job.hpp"
 #include "workers/sampling.hpp"
 
@@ -31,6 +32,8 @@ struct WorkerOptions {
   std::uint64_t seed = 1;          // of operand contents
   bool cold_cache = false;         // every sample is one launch after the caches were flushed
   SamplingOptions sampling = {};   // its cold_cache is ignored
+  // What was learned of the device's idle time, to be shared by its workers; null: the worker learns for itself.
+  std::shared_ptr<IdleTime> idle_time = {};
 };
 
 // What a worker that does not come back was running.

@@ -48,6 +48,9 @@ class Device {
   // Synchronous copies between host memory and device memory.
   virtual void copy_to_device(std::byte* target, std::span<const std::byte> source) = 0;
   virtual void copy_to_host(std::span<std::byte> target, const std::byte* source) = 0;
+  // Launches a small fixed piece of work, about 50 microseconds on an idle device: its time tells how loaded the device
+  // is. errc::not_supported (the default) where there is none; then no measurement is corrected for load.
+  virtual std::error_code run_reference(Stream&) noexcept { return std::make_error_code(std::errc::not_supported); }
   // Bytes of the largest cache, for flushing between cold measurements.
   virtual std::size_t last_level_cache_bytes() const noexcept = 0;
 };

@@ -52,6 +52,7 @@ const workers::Load idle{};
 const workers::Load twice{2.0, true};
 const workers::Load boosted{0.8, true};
 const workers::Load unsteady{1.0, false};
+const workers::Load untrusted{2.0, true, false};
 
 const Case cases[] = {
     // A claim on the same device, no rivals.
@@ -70,6 +71,15 @@ const Case cases[] = {
     {"SlowOnlyUnderLoad", {timing(200), Duration(100), here, {}, twice, {}}, Verdict::accept},
     {"SlowEvenForTheLoad", {timing(260), Duration(100), here, {}, twice, {}}, Verdict::tune},
     {"SlownessHiddenByClockBoost", {timing(105), Duration(100), here, {}, boosted, {}}, Verdict::tune},
+    {"UntrustedCorrectionAgrees", {timing(100), Duration(100), here, {}, untrusted, {}}, Verdict::accept},
+    {"UntrustedCorrectionAgreesOnSlow", {timing(300), Duration(100), here, {}, untrusted, {}}, Verdict::tune},
+    {"UntrustedCorrectionCastsDoubt", {timing(200), Duration(100), here, {}, untrusted, {}}, Verdict::inconclusive},
+    {"CorrectedSampleBySample",
+     {timing(200, 0.3), Duration(100), here, {}, {2.0, true, true, timing(100)}, {}},
+     Verdict::accept},
+    {"SlowSampleBySample",
+     {timing(200, 0.3), Duration(100), here, {}, {2.0, true, true, timing(130)}, {}},
+     Verdict::tune},
     {"UnsteadyWhenSlow", {timing(200), Duration(100), here, {}, unsteady, {}}, Verdict::inconclusive},
     {"UnsteadyWhenFast", {timing(100), Duration(100), here, {}, unsteady, {}}, Verdict::inconclusive},
     {"UnsteadyDoesNotMatterWithoutReportedTime",

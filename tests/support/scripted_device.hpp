@@ -60,6 +60,7 @@ class ScriptedDevice final : public Device {
     std::copy_n(source, target.size(), target.begin());
   }
   std::size_t last_level_cache_bytes() const noexcept override { return std::size_t{1} << 16; }
+  std::error_code run_reference(Stream& stream) noexcept override;
 
   // From now on every operation answers Errc::no_device.
   void lose() noexcept { lost_ = true; }
@@ -85,6 +86,7 @@ class ScriptedDevice final : public Device {
   }
 
   std::size_t memory_limit = std::size_t{1} << 30;
+  bool has_reference = true;
 
  private:
   void check_present() const {
@@ -140,6 +142,13 @@ class ScriptedStream final : public Stream {
   std::chrono::nanoseconds elapsed_{0};
   std::vector<std::byte> scratch_;
 };
+
+inline std::error_code ScriptedDevice::run_reference(Stream& stream) noexcept {
+  if (lost_) return Errc::no_device;
+  if (!has_reference) return std::make_error_code(std::errc::not_supported);
+  dynamic_cast<ScriptedStream&>(stream).spend(std::chrono::microseconds(50));
+  return {};
+}
 
 inline std::unique_ptr<Stream> ScriptedDevice::make_stream(StreamPriority) {
   check_present();
