@@ -44,10 +44,9 @@ bool run_round(Sampler& sampler, std::span<RaceEntry* const> running, std::size_
 bool race(Sampler& sampler, std::span<RaceEntry> entries, const RaceRules& rules) {
   RaceEntry& incumbent = entries.front();
   const auto may_go_on = [&] { return sampler.supervisor().proceed() && (!rules.proceed || rules.proceed()); };
+  for (RaceEntry& entry : entries) entry.ratios.clear();
   for (RaceEntry& entry : entries) {
     if (!may_go_on()) return false;
-    entry.contestant->samples.clear();
-    entry.ratios.clear();
     entry.failure = sampler.warm_up(*entry.contestant);
     if (incumbent.failure) return true;
   }
@@ -60,6 +59,10 @@ bool race(Sampler& sampler, std::span<RaceEntry> entries, const RaceRules& rules
   std::size_t look = samples_for(rules.confidence);
   for (std::size_t round = 0; round < rules.max_rounds && (incumbent_open || running.size() > 1); ++round) {
     if (!may_go_on()) return false;
+    // Not before: a race that is called off in its warm-up must not take away what was known.
+    if (round == 0) {
+      for (RaceEntry* entry : running) entry->contestant->samples.clear();
+    }
     if (!run_round(sampler, running, round, rules.probe)) return true;
     std::erase_if(running, [](const RaceEntry* entry) { return static_cast<bool>(entry->failure); });
     if (round + 1 != look) continue;

@@ -41,7 +41,8 @@ class Tuning {
       : job_(job), evaluation_(evaluation), outcome_(outcome), ranking_(evaluation, job.tie_margin) {}
 
   void run() {
-    evaluate(job_.incumbent);
+    // Whatever the budget: without a time of the incumbent nothing could be said at the end.
+    if (evaluation_.supervisor().proceed()) evaluate_now(job_.incumbent);
     const auto& solvers = job_.subject.operation->solvers();
     for (const Candidate& candidate : job_.first) {
       if (may_use(find_solver(*job_.subject.operation, candidate.solver).get())) evaluate(candidate);
@@ -78,6 +79,10 @@ class Tuning {
 
   std::optional<double> evaluate(const Candidate& candidate) {
     if (evaluation_.known(candidate) || !within_budget()) return {};
+    return evaluate_now(candidate);
+  }
+
+  std::optional<double> evaluate_now(const Candidate& candidate) {
     Entrant* entrant = evaluation_.enter(candidate);
     const auto score = entrant ? ranking_.add(*entrant) : std::nullopt;
     if (evaluation_.known(candidate)) {
@@ -186,9 +191,11 @@ class Tuning {
 
   void confirm() {
     RaceRules rules{.tie_margin = job_.tie_margin};
-    rules.proceed = [this] {
-      return job_.budget.wall_time.count() == 0 || evaluation_.supervisor().busy() < job_.budget.wall_time;
-    };
+    // One long evaluation may have overrun the search's share; the confirmation has its own all the same.
+    const auto own_share =
+        std::chrono::duration_cast<std::chrono::nanoseconds>((1 - search_share) * job_.budget.wall_time);
+    const auto end = std::max(job_.budget.wall_time, evaluation_.supervisor().busy() + own_share);
+    rules.proceed = [this, end] { return job_.budget.wall_time.count() == 0 || evaluation_.supervisor().busy() < end; };
     if (incumbent_ && !incumbent_->contestant.invoker) incumbent_ = nullptr;
     if (!run_finals(evaluation_, incumbent_, ranking_.fastest(finalists, incumbent_), rules, outcome_) &&
         !evaluation_.supervisor().proceed()) {

@@ -125,6 +125,21 @@ TEST(Tuning, StopsWithItsWallTimeAndLeavesSomeForTheConfirmation) {
   EXPECT_LT(outcome.comparisons[0].high, 1);
 }
 
+// Nothing but the incumbent's own evaluation fits into the time, or not even that.
+TEST(Tuning, ATinyBoxStillBringsTheIncumbentBack) {
+  const auto operation =
+      scripted_operation({scripted_solver("a", {.time = 2ms}), scripted_solver("b", {.time = 1ms})});
+  for (const std::chrono::nanoseconds box : {1ns, 1000000ns, 20000000ns, 60000000ns}) {
+    ScriptedWorker fixture;
+    const Outcome outcome =
+        fixture.run(TuneJob{.subject = subject(operation), .incumbent = candidate("a"), .budget = {.wall_time = box}});
+    ASSERT_FALSE(outcome.trials.empty());
+    EXPECT_TRUE(outcome.trials[0].timing.known()) << box.count();
+    ASSERT_FALSE(outcome.prepared.empty()) << box.count();
+    EXPECT_EQ(outcome.prepared[0].candidate, candidate("a"));
+  }
+}
+
 TEST(Tuning, FailuresAreTrialsAndTheNextOneIsTaken) {
   const auto operation = scripted_operation(
       {scripted_solver("a", {.time = 200us}), scripted_solver("wrong", {.time = 1us, .fault = Fault::wrong_result}),
