@@ -47,7 +47,9 @@ void add_demo_command(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "demo", "Serve a transformer encoder over a real text while it is honed, then compare with each library alone");
-  command->add_option("--seconds", options->seconds, "How long to measure")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "How long to measure; a busy machine may need twice as long to finish honing")
       ->check(CLI::Range(2.0, 86400.0))
       ->capture_default_str();
   command->add_option("--text", options->demo.text, "A text file, or a folder of them")->capture_default_str();

@@ -23,39 +23,89 @@ double activate(double x, Activation activation) {
   return x;
 }
 
+constexpr std::int64_t rows_together = 4;
+
+// sums[row][j] += a[row] b[j], over all steps of k; B's rows are contiguous. Rows share what is read of B.
+inline __attribute__((always_inline)) void accumulate(const Problem& p, const Layout& layout, const float* a,
+                                                      const float* b, std::int64_t b_row, std::int64_t rows,
+                                                      double* sums) noexcept {
+  double* const s0 = sums;
+  double* const s1 = s0 + p.n;
+  double* const s2 = s1 + p.n;
+  double* const s3 = s2 + p.n;
+  for (std::int64_t step = 0; step < p.k; ++step, a += layout.a_column, b += b_row) {
+    const double f0 = a[0];
+    const double f1 = rows > 1 ? a[layout.a_row] : 0;
+    const double f2 = rows > 2 ? a[2 * layout.a_row] : 0;
+    const double f3 = rows > 3 ? a[3 * layout.a_row] : 0;
+#pragma GCC ivdep
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const double x = b[j];
+      s0[j] += f0 * x;
+      s1[j] += f1 * x;
+      s2[j] += f2 * x;
+      s3[j] += f3 * x;
+    }
+  }
+}
+
+using Accumulate = void (*)(const Problem&, const Layout&, const float*, const float*, std::int64_t, std::int64_t,
+                            double*) noexcept;
+
+void accumulate_anywhere(const Problem& p, const Layout& layout, const float* a, const float* b, std::int64_t b_row,
+                         std::int64_t rows, double* sums) noexcept {
+  accumulate(p, layout, a, b, b_row, rows, sums);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void accumulate_avx2(const Problem& p, const Layout& layout, const float* a,
+                                                         const float* b, std::int64_t b_row, std::int64_t rows,
+                                                         double* sums) noexcept {
+  accumulate(p, layout, a, b, b_row, rows, sums);
+}
+#endif
+
+Accumulate choose_accumulate() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &accumulate_avx2;
+#endif
+  return &accumulate_anywhere;
+}
+
+// B^T with rows side by side.
+void transpose(const Problem& p, const float* b, std::int64_t ldb, std::vector<float>& to) {
+  to.resize(static_cast<std::size_t>(p.k * p.n));
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    for (std::int64_t step = 0; step < p.k; ++step) to[static_cast<std::size_t>(step * p.n + j)] = b[j * ldb + step];
+  }
+}
+
 }  // namespace
 
 void reference(const Problem& p, const float* a, const float* b, float* c, const float* bias) {
+  static const Accumulate accumulate_rows = choose_accumulate();
   const Layout layout = layout_of(p);
-  std::vector<double> sums(static_cast<std::size_t>(p.n));
-  std::vector<float> columns;
-  for (std::int64_t batch = 0; batch < p.batch;
-       ++batch, a += layout.stride_a, b += layout.stride_b, c += layout.stride_c) {
-    const float* rows_b = b;
+  std::vector<double> sums(static_cast<std::size_t>(rows_together * p.n));
+  std::vector<float> transposed;
+  for (std::int64_t batch = 0; batch < p.batch; ++batch) {
+    const float* rows_b = b + batch * layout.stride_b;
     if (p.transpose_b) {
-      // Rows of op(B) side by side, so that the inner loop is a vector loop.
-      columns.resize(static_cast<std::size_t>(p.k * p.n));
-      for (std::int64_t j = 0; j < p.n; ++j) {
-        for (std::int64_t step = 0; step < p.k; ++step)
-          columns[static_cast<std::size_t>(step * p.n + j)] = b[j * layout.ldb + step];
-      }
-      rows_b = columns.data();
+      transpose(p, rows_b, layout.ldb, transposed);
+      rows_b = transposed.data();
     }
-    const std::int64_t row_b = p.transpose_b ? p.n : layout.ldb;
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t first = 0; first < p.m; first += rows_together) {
+      const std::int64_t rows = std::min(rows_together, p.m - first);
       std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t step = 0; step < p.k; ++step) {
-        const double factor = a[i * layout.a_row + step * layout.a_column];
-        const float* row = rows_b + step * row_b;
-        double* target = sums.data();
-        for (std::int64_t j = 0; j < p.n; ++j) target[j] += factor * row[j];
-      }
-      float* row = c + i * layout.ldc;
-      for (std::int64_t j = 0; j < p.n; ++j) {
-        double value = p.alpha * sums[static_cast<std::size_t>(j)];
-        if (p.beta != 0) value += static_cast<double>(p.beta) * row[j];
-        if (bias != nullptr && p.bias) value += bias[j];
-        row[j] = static_cast<float>(activate(value, p.activation));
+      accumulate_rows(p, layout, a + batch * layout.stride_a + first * layout.a_row, rows_b,
+                      p.transpose_b ? p.n : layout.ldb, rows, sums.data());
+      for (std::int64_t i = 0; i < rows; ++i) {
+        float* row = c + batch * layout.stride_c + (first + i) * layout.ldc;
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          double value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
+          if (p.beta != 0) value += static_cast<double>(p.beta) * row[j];
+          if (bias != nullptr && p.bias) value += bias[j];
+          row[j] = static_cast<float>(activate(value, p.activation));
+        }
       }
     }
   }
