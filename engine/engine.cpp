@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <future>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -78,6 +79,7 @@ struct Engine::Implementation {
   Policy current_policy() const;
   void pass_strand();
   void run() noexcept;
+  void set_drift_tolerance(const Policy& of);
 
   const std::shared_ptr<Clock> clock;
   const std::chrono::nanoseconds shutdown_timeout;
@@ -97,6 +99,8 @@ struct Engine::Implementation {
   // The first device's name: its problems carry no salt. Set once.
   std::atomic<const std::string*> first_device{nullptr};
 
+  // Infinite where the find mode verifies nothing.
+  std::atomic<double> drift_tolerance{std::numeric_limits<double>::infinity()};
   std::atomic<std::uint64_t> next_ticket{1};
   asio::io_context context;
   asio::executor_work_guard<asio::io_context::executor_type> keep_running{context.get_executor()};
@@ -118,6 +122,7 @@ Engine::Implementation::Implementation(EngineOptions options)
                 *index, library, events, counters),
       thread([this] { run(); }) {
   gate->scheduler = &scheduler;
+  set_drift_tolerance(policy);
 }
 
 Engine::Implementation::~Implementation() {
@@ -133,6 +138,11 @@ Engine::Implementation::~Implementation() {
   context.stop();
   thread.join();
   scheduler.complete_all();
+}
+
+void Engine::Implementation::set_drift_tolerance(const Policy& of) {
+  const bool verifies = of.find_mode == FindMode::trust_verify || of.find_mode == FindMode::trust_verify_full;
+  drift_tolerance.store(verifies ? of.tolerance.value() : std::numeric_limits<double>::infinity());
 }
 
 void Engine::Implementation::run() noexcept {
@@ -345,7 +355,17 @@ Subscription Engine::subscribe(asio::any_io_executor executor, std::function<voi
   return self.events.subscribe(std::move(executor), std::move(callback), self.degradation);
 }
 
-void Engine::report(const Solution&, std::chrono::nanoseconds) noexcept {}
+void Engine::report(const Solution& solution, std::chrono::nanoseconds observed) noexcept {
+  if (!solution || observed <= std::chrono::nanoseconds::zero()) return;
+  const Answer& answer = *solution.answer_;
+  const auto drift = answer.observed.add(observed);
+  Implementation& self = *implementation_;
+  if (!drift || *drift <= 1 + self.drift_tolerance.load(std::memory_order_relaxed)) return;
+  // One of another engine, or replaced meanwhile: what it does now is nobody's concern.
+  Slot* slot = self.index->find(answer.slot->key);
+  if (slot == answer.slot && slot->current.load(std::memory_order_relaxed) == &answer)
+    self.scheduler.verify_again(*slot);
+}
 
 void Engine::pause() noexcept { implementation_->scheduler.pause(); }
 void Engine::resume() noexcept { implementation_->scheduler.resume(); }
@@ -378,6 +398,7 @@ void Engine::set_policy(const Policy& policy) {
   Policy resolved = resolve(policy, environment_variables());
   const std::unique_lock lock(implementation_->registry_mutex);
   implementation_->scheduler.set_policy(resolved);
+  implementation_->set_drift_tolerance(resolved);
   implementation_->policy = std::move(resolved);
 }
 

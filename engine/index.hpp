@@ -17,6 +17,7 @@
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
 
+#include "engine/observed_times.hpp"
 #include "engine/refusals.hpp"
 
 namespace hone::engine {
@@ -24,7 +25,7 @@ namespace hone::engine {
 struct Site;  // an operation on a device, see resolver.hpp
 struct Slot;
 
-// One published answer. Immutable. Without an invoker it is empty and says why.
+// One published answer. Immutable but for what production reports. Without an invoker it is empty and says why.
 struct Answer {
   Candidate candidate;
   Provenance provenance = Provenance::fallback;
@@ -33,6 +34,7 @@ struct Answer {
   std::shared_ptr<const Invoker> invoker;
   std::string reason;
   Slot* slot = nullptr;
+  mutable ObservedTimes observed = {};
 };
 
 // The place of one problem on one device.

@@ -152,7 +152,46 @@ void Scheduler::set_policy(const Policy& policy) {
     const std::lock_guard lock(workers_mutex_);
     for (const auto& on : device_workers_) on->worker->set_options(worker_options(policy));
   }
-  asio::post(strand_, [this, policy] { policy_ = policy; });
+  asio::post(strand_, [this, policy] {
+    const Policy before = std::exchange(policy_, policy);
+    requeue_unaccepted(before);
+  });
+}
+
+void Scheduler::verify_again(Slot& slot) noexcept {
+  try {
+    asio::post(strand_, [this, &slot] { request_again(slot, Task::verify); });
+  } catch (const std::exception& error) {
+    log().warn("a verification could not be asked for: {}", error.what());
+  }
+}
+
+void Scheduler::request_again(Slot& slot, Task task) {
+  if (assignment_of(slot) != nullptr) return;
+  Resolution resolution = resolve(*slot.site, slot.problem, library_, Records::use);
+  if (!resolution.claim) return;
+  const Work work{.task = task, .search_parameters = policy_.tune_parameters};
+  request({&slot, work, policy_, std::move(resolution.claim), resolution.claim_answered});
+}
+
+void Scheduler::requeue_unaccepted(const Policy& before) {
+  const bool verifies = plan(Known::system, policy_).task == Task::verify;
+  const bool revalidate = policy_.revalidate_user_records && !before.revalidate_user_records;
+  if (!verifies || (!revalidate && policy_.tolerance >= before.tolerance)) return;
+  std::vector<std::pair<Slot*, Task>> again;
+  index_.for_each([&](Slot& slot) {
+    const auto conclusion = conclusions_.find(&slot);
+    const bool too_slow = conclusion != conclusions_.end() && conclusion->second.verdict == Verdict::accept &&
+                          conclusion->second.ratio > 1 + policy_.tolerance;
+    const Answer* answer = slot.current.load(std::memory_order_acquire);
+    // What was claimed of it is known to be out of reach as it stands: measuring it once more would tell nothing new.
+    if (too_slow) {
+      again.emplace_back(&slot, Task::tune);
+    } else if (revalidate && answer->provenance == Provenance::user) {
+      again.emplace_back(&slot, Task::verify);
+    }
+  });
+  for (const auto& [slot, task] : again) request_again(*slot, task);
 }
 
 void Scheduler::pause() noexcept {

@@ -65,7 +65,10 @@ class Scheduler {
   // Any thread ------------------------------------------------------------------------------------------------------
   // Never waits; false when the request queue has no memory left.
   bool request(Request request) noexcept;
+  // Verifies the slot's present answer unless the background works on it anyway.
+  void verify_again(Slot& slot) noexcept;
   void add_device(std::shared_ptr<Device> device, const Policy& policy);
+  // Later jobs follow the new policy; what it no longer accepts is tuned.
   void set_policy(const Policy& policy);
   void pause() noexcept;
   void resume() noexcept;
@@ -139,6 +142,9 @@ class Scheduler {
   void quarantine(Slot& slot, Assignment& assignment, const Candidate& candidate, const std::string& cause,
                   std::vector<storage::Change>& changes);
   void withdraw(Slot& slot, const Assignment& assignment, const std::string& cause);
+
+  void request_again(Slot& slot, Task task);
+  void requeue_unaccepted(const Policy& before);
 
   // Time
   void arm_timer();

@@ -71,7 +71,7 @@ struct Statistics {
 
 // How far a running tuning job is.
 struct Progress {
-  std::string problem;            // canonical text
+  std::string problem;  // canonical text
   std::string device;
   std::uint64_t evaluations = 0;  // so far
   Candidate best;                 // so far, by its first timing; empty before the first that works
@@ -126,8 +126,9 @@ class Engine {
   template <class P, class CompletionToken>
   auto async_settle(const P& problem, CompletionToken&& token, CallOptions options = {});
 
-  // Production evidence: the time one launch of the solution took. Durations that are not positive are ignored.
-  // Lock-free.
+  // Production evidence: the time one launch of the solution took. When the median drifts beyond the tolerance of what
+  // it was at first, a verification is scheduled, never a direct replacement. Durations that are not positive, and
+  // solutions that were replaced meanwhile, are ignored. Lock-free and allocation-free unless it schedules.
   void report(const Solution& solution, std::chrono::nanoseconds observed) noexcept;
 
   // No trial starts while paused; a running one ends first.
@@ -140,7 +141,8 @@ class Engine {
   Statistics statistics() const noexcept;
   // The tuning jobs that run now.
   std::vector<Progress> progress() const;
-  // The policy in force, and the change of it for later jobs. Throws Error(invalid_option).
+  // The policy in force, and the change of it for later jobs. What was accepted and is beyond a tighter tolerance is
+  // tuned; user records are verified again when revalidate_user_records is switched on. Throws Error(invalid_option).
   Policy policy() const;
   void set_policy(const Policy& policy);
 

@@ -67,7 +67,12 @@ void find_hit_under_upgrades(benchmark::State& state) {
   std::thread publisher([&] {
     for (std::size_t i = 0; !done.load(std::memory_order_relaxed); ++i) {
       engine::Slot& slot = *slots[i % slots.size()];
-      slot.publish(std::make_unique<engine::Answer>(*slot.current.load()));
+      const engine::Answer& current = *slot.current.load();
+      auto next_answer = std::make_unique<engine::Answer>();
+      next_answer->candidate = current.candidate;
+      next_answer->timing = current.timing;
+      next_answer->invoker = current.invoker;
+      slot.publish(std::move(next_answer));
       published.fetch_add(1, std::memory_order_relaxed);
       const auto next = std::chrono::steady_clock::now() + std::chrono::microseconds(1);
       while (std::chrono::steady_clock::now() < next) {

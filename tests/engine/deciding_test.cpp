@@ -359,6 +359,62 @@ TEST_F(DecidingTest, ResumesAnInterruptedSearch) {
   EXPECT_LE(prepared(first) + prepared(second), 40 + 5);
 }
 
+void report_window(Engine& engine, std::chrono::nanoseconds time) {
+  for (int i = 0; i < 64; ++i) engine.report(engine.find(Doubling{}), time);
+}
+
+// Production evidence schedules a verification, and only that replaces.
+TEST_F(DecidingTest, VerifiesWhatDriftsInProduction) {
+  const auto factor = std::make_shared<std::atomic<double>>(1.0);
+  const auto drifting = scripted_operation(
+      {scripted_solver("fallback", {.time = 200us}),
+       scripted_solver("other",
+                       {.time = 100us, .own_speed = [factor](std::chrono::nanoseconds) { return factor->load(); }})});
+  auto engine = start(drifting, options());
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "other");
+  EventLog log(*engine);
+  report_window(*engine, 120us);
+  report_window(*engine, 125us);
+  EXPECT_TRUE(engine->drain(60s));
+  EXPECT_EQ(engine->statistics().verified, 0u) << "slower than measured, but steady";
+
+  *factor = 3.0;
+  report_window(*engine, 360us);
+  const Event verified = log.wait(EventKind::verified);
+  EXPECT_NEAR(verified.ratio, 3.0, 0.05);
+  log.wait(EventKind::upgraded);
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "fallback");
+}
+
+TEST_F(DecidingTest, IgnoresReportsThatSayNothing) {
+  auto engine = start(two_solvers(), options(Policy::frozen()));
+  engine->report(Solution(), 100us);
+  engine->report(engine->find(Doubling{.elements = 0}), 100us);
+  report_window(*engine, -1ns);
+  report_window(*engine, 0ns);
+  report_window(*engine, 100us);
+  report_window(*engine, 900us);
+  EXPECT_TRUE(engine->drain(60s));
+  EXPECT_EQ(engine->statistics().trials, 0u) << "frozen measures nothing, whatever production says";
+}
+
+TEST_F(DecidingTest, TunesWhatATighterToleranceNoLongerAccepts) {
+  const std::string system = recorded(two_solvers());
+  auto with_system = options();
+  with_system.system_databases = {system};
+  const auto three =
+      scripted_operation({scripted_solver("fallback", {.time = 400us}), scripted_solver("other", {.time = 110us}),
+                          scripted_solver("new", {.time = 50us})});
+  auto engine = start(three, with_system);
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "other") << "10 % are within the tolerance";
+  Policy tighter = eager();
+  tighter.tolerance = 0.05;
+  EventLog log(*engine);
+  engine->set_policy(tighter);
+  log.wait(EventKind::tuned);
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "new");
+}
+
 // Several engines share a database: what one measures the others publish, and tell their own callers.
 TEST_F(DecidingTest, PublishesWhatAnotherEngineMeasured) {
   auto reader = start(two_solvers(), options(Policy::frozen()));

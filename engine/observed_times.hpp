@@ -1,0 +1,62 @@
+// What production tells of one solution's times: medians of windows, without locks.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+namespace hone::engine {
+
+// A histogram with buckets of equal ratio (4.4 %) around the first observation, cleared after every window. Any number
+// of threads may add at the same time: counts are relaxed atomics, and what is added while another thread closes the
+// window may fall into either window or be lost, which a median of many does not notice. Neither locks nor allocates.
+class ObservedTimes {
+ public:
+  static constexpr std::uint32_t window = 64;  // observations
+
+  // Adds a positive time. When it completes a window: the window's median over the median of the first window; else,
+  // and for the first window itself, nothing.
+  std::optional<double> add(std::chrono::nanoseconds observed) noexcept {
+    const auto time = static_cast<double>(observed.count());
+    double anchor = anchor_.load(std::memory_order_relaxed);
+    if (anchor == 0 && anchor_.compare_exchange_strong(anchor, time, std::memory_order_relaxed)) anchor = time;
+    const double position = std::round(steps_per_octave * std::log2(time / anchor)) + middle;
+    const auto bucket = static_cast<std::size_t>(std::clamp(position, 0.0, static_cast<double>(buckets - 1)));
+    counts_[bucket].fetch_add(1, std::memory_order_relaxed);
+    if ((added_.fetch_add(1, std::memory_order_relaxed) + 1) % window != 0) return std::nullopt;
+    const double median = close_window();
+    double first = 0;
+    if (first_.compare_exchange_strong(first, median, std::memory_order_relaxed)) return std::nullopt;
+    return median / first;
+  }
+
+ private:
+  static constexpr std::size_t buckets = 128;  // a factor of 16 up and down
+  static constexpr double steps_per_octave = 16;
+  static constexpr double middle = 64;
+
+  // The median over the anchor.
+  double close_window() noexcept {
+    std::array<std::uint32_t, buckets> counts{};
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < buckets; ++i) {
+      counts[i] = counts_[i].exchange(0, std::memory_order_relaxed);
+      sum += counts[i];
+    }
+    std::uint32_t below = 0;
+    std::size_t bucket = 0;
+    while (bucket + 1 < buckets && 2 * (below + counts[bucket]) < sum) below += counts[bucket++];
+    return std::exp2((static_cast<double>(bucket) - middle) / steps_per_octave);
+  }
+
+  std::atomic<double> anchor_{0};
+  std::atomic<double> first_{0};
+  std::atomic<std::uint32_t> added_{0};
+  std::array<std::atomic<std::uint16_t>, buckets> counts_{};
+};
+
+}  // namespace hone::engine
