@@ -18,7 +18,7 @@ constexpr double expected_length = 0.5;
 constexpr double expected_power_length = 1;
 // Lengths are chosen anew each time the trials have grown by this factor, as long as that is cheap.
 constexpr double fit_growth = 1.5;
-constexpr std::size_t last_fit = 160;
+constexpr std::size_t last_fit = 100;
 // Logarithm of the gain that counts as an improvement.
 constexpr double smallest_gain = 0.02;
 // The pool is renewed around every new best configuration, and around the fastest ones every few trials.
