@@ -117,10 +117,10 @@ TEST(Tuning, StopsWithItsWallTimeAndLeavesSomeForTheConfirmation) {
       scripted_operation({scripted_solver("a", {.time = 2ms}), scripted_solver("b", spacious(2000us, 0.5))});
   ScriptedWorker fixture;
   const Outcome outcome =
-      fixture.run(TuneJob{.subject = subject(operation), .incumbent = candidate("a"), .budget = {.wall_time = 1s}});
+      fixture.run(TuneJob{.subject = subject(operation), .incumbent = candidate("a"), .budget = {.wall_time = 400ms}});
   EXPECT_EQ(outcome.stop, StopReason::wall_time);
-  EXPECT_GE(outcome.busy, 800ms);
-  EXPECT_LT(outcome.busy, 1050ms);
+  EXPECT_GE(outcome.busy, 320ms);
+  EXPECT_LT(outcome.busy, 450ms);
   ASSERT_FALSE(outcome.comparisons.empty());
   EXPECT_LT(outcome.comparisons[0].high, 1);
 }
