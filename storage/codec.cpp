@@ -268,7 +268,7 @@ std::optional<Environment> decode_environment(ByteView key, ByteView value, std:
 
 std::optional<Record> decode_record(ByteView key, ByteView value, std::string* why) {
   return decode<format::Record, Record>(key, value, why, [key](const format::Record& source) -> std::optional<Record> {
-    if (key.size() != record_key_size || source.stop() > static_cast<std::uint8_t>(StopReason::cancelled)) return {};
+    if (key.size() != record_key_size || source.stop() > static_cast<std::uint8_t>(StopReason::target)) return {};
     Record result;
     result.key = problem_key_of(key);
     result.environment = environment_of(key);

@@ -17,8 +17,8 @@ using namespace storage;
 
 constexpr std::array<std::string_view, 7> trial_statuses{
     "ok", "not_applicable", "prepare_failed", "launch_failed", "wrong_result", "timed_out", "crashed"};
-constexpr std::array<std::string_view, 6> stop_reasons{"none",        "exhausted", "patience",
-                                                       "evaluations", "wall_time", "cancelled"};
+constexpr std::array<std::string_view, 7> stop_reasons{"none",      "exhausted", "patience", "evaluations",
+                                                       "wall_time", "cancelled", "target"};
 
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   std::string text;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <hone/error.hpp>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@ namespace hone::tools {
 namespace {
 
 using workers::RecordedSpace;
+using workers::SearchReplay;
 using workers::SearchStep;
 using Seconds = std::chrono::duration<double>;
 
@@ -37,6 +39,7 @@ struct Options {
   std::size_t warm_count = 10;
   bool screening = false;
   double target = 1.05;
+  std::uint64_t patience = 0;
   std::vector<std::string> kernels;
   bool json = false;
   unsigned threads = 1;
@@ -67,6 +70,7 @@ struct SpaceScore {
   std::string space;
   std::vector<Score> scores;
   Reach reach;
+  std::map<std::string, std::size_t> stops;  // searches by the reason why they stopped
 };
 
 Spread spread(std::vector<double> values) {
@@ -94,9 +98,9 @@ std::vector<Configuration> fastest_of(const std::string& file, std::size_t count
 }
 
 // All repeats, spread over threads; each repeat's seed follows from the first seed.
-std::vector<std::vector<SearchStep>> searches(const std::shared_ptr<const RecordedSpace>& space, const Options& options,
-                                              const std::vector<Configuration>& first) {
-  std::vector<std::vector<SearchStep>> all(options.repeats);
+std::vector<SearchReplay> searches(const std::shared_ptr<const RecordedSpace>& space, const Options& options,
+                                   const std::vector<Configuration>& first) {
+  std::vector<SearchReplay> all(options.repeats);
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex failing;
@@ -107,7 +111,9 @@ std::vector<std::vector<SearchStep>> searches(const std::shared_ptr<const Record
             workers::make_strategy(options.strategy, space->space(),
                                    {.seed = options.seed + i, .first = first, .exploration = options.exploration});
         const std::size_t most = *std::max_element(options.evaluations.begin(), options.evaluations.end());
-        all[i] = workers::replay_search(space, *strategy, {.evaluations = most, .screening = options.screening});
+        all[i] = workers::replay_search(
+            space, *strategy,
+            {.stop = {.evaluations = most, .patience = options.patience}, .screening = options.screening});
       }
     } catch (...) {
       const std::lock_guard lock(failing);
@@ -123,10 +129,10 @@ std::vector<std::vector<SearchStep>> searches(const std::shared_ptr<const Record
   return all;
 }
 
-Reach reach(const std::vector<std::vector<SearchStep>>& all, double target) {
+Reach reach(const std::vector<SearchReplay>& all, double target) {
   Reach reach;
   const double share = 1 / static_cast<double>(all.size());
-  for (const auto& steps : all) {
+  for (const auto& [steps, stop] : all) {
     auto step = std::find_if(steps.begin(), steps.end(), [&](const SearchStep& s) { return s.ratio <= target; });
     if (step != steps.end()) {
       reach.share += share;
@@ -145,7 +151,10 @@ SpaceScore score(const std::string& file, const Options& options) {
   std::vector<Configuration> first;
   if (!options.warm_start.empty()) first = fastest_of(options.warm_start, options.warm_count, space->space());
   const auto all = searches(space, options, first);
-  SpaceScore result{space->name(), {}, reach(all, options.target)};
+  SpaceScore result{space->name(), {}, reach(all, options.target), {}};
+  for (const SearchReplay& replay : all) {
+    ++result.stops[std::string(symbols(replay.stop)[static_cast<std::size_t>(replay.stop)])];
+  }
   const double worst = space->worst() / space->best();
   for (const std::size_t evaluations : options.evaluations) {
     Score score{evaluations,
@@ -155,7 +164,7 @@ SpaceScore score(const std::string& file, const Options& options) {
                 {}};
     std::vector<double> found;
     std::vector<double> by_device_time;
-    for (const auto& steps : all) {
+    for (const auto& [steps, stop] : all) {
       found.push_back(steps[std::min(evaluations, steps.size()) - 1].ratio);
       const auto beyond = std::find_if(steps.begin(), steps.end(),
                                        [&](const SearchStep& s) { return Seconds(s.device_time) > score.device_time; });
@@ -181,6 +190,7 @@ nlohmann::ordered_json to_json(const SpaceScore& space, const Options& options) 
                     {"evaluations", space.reach.evaluations},
                     {"device_seconds", space.reach.device_time.count()},
                     {"wall_seconds", space.reach.wall_time.count()}};
+  json["stopped"] = space.stops;
   return json;
 }
 
@@ -194,9 +204,10 @@ void print(const SpaceScore& space, const Options& options) {
   }
   fmt::print(
       "within {:.2f} of the optimum: {:.0f} % of the searches, on average after {:.1f} evaluations, {:.3f} s of "
-      "device time, {:.1f} s with compiling\n\n",
+      "device time, {:.1f} s with compiling\n",
       options.target, 100 * space.reach.share, space.reach.evaluations, space.reach.device_time.count(),
       space.reach.wall_time.count());
+  for (const auto& [reason, count] : space.stops) fmt::print("stopped by {}: {}\n", reason, count);
 }
 
 void run_space(const Options& options) {
@@ -279,6 +290,7 @@ void add_common(CLI::App& command, const std::shared_ptr<Options>& options) {
   command.add_option("--seed", options->seed, "Seed of the first search");
   command.add_option("--exploration", options->exploration, "Share of suggestions drawn at random")
       ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--patience", options->patience, "Stop after so many evaluations without improvement");
   command.add_flag("--screening", options->screening, "Drop slow candidates after one warm-up run or one run");
   command.add_option("--target", options->target, "Report what it takes to come within this ratio of the optimum")
       ->check(CLI::Range(1.0, 1000.0));

@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 7> symbols(TrialStatus) noexcept {
 }
 
 // Why a search stopped.
-enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled };
-constexpr std::array<std::string_view, 6> symbols(StopReason) noexcept {
-  return {"none", "exhausted", "patience", "evaluations", "wall_time", "cancelled"};
+enum class StopReason : std::uint8_t { none, exhausted, patience, evaluations, wall_time, cancelled, target };
+constexpr std::array<std::string_view, 7> symbols(StopReason) noexcept {
+  return {"none", "exhausted", "patience", "evaluations", "wall_time", "cancelled", "target"};
 }
 
 }  // namespace hone

@@ -84,24 +84,30 @@ class Bench {
 
 }  // namespace
 
-std::vector<SearchStep> replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
-                                      const SearchReplayOptions& options) {
+SearchReplay replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
+                           const SearchReplayOptions& options) {
   Bench bench(space);
-  std::vector<SearchStep> steps;
+  SearchReplay replay;
+  SearchProgress progress;
   std::optional<Bench::Result> best;
   double ratio = space->worst() / space->best();
-  while (steps.size() < options.evaluations) {
+  while ((replay.stop = stop_reason(options.stop, progress)) == StopReason::none) {
     const auto next = strategy.suggest();
-    if (!next) break;
+    if (!next) {
+      replay.stop = StopReason::exhausted;
+      break;
+    }
     const Bench::Result result = bench.evaluate(*next, options, best);
     strategy.observe(*next, result.time);
+    progress.add(result.complete ? result.time : std::nullopt);
+    progress.elapsed = bench.wall_time();
     if (result.complete && result.time && (!best || *result.time < *best->time)) {
       best = result;
       ratio = space->rows()[*space->row_of(*next)].mean / space->best();
     }
-    steps.push_back({ratio, bench.device_time(), bench.wall_time()});
+    replay.steps.push_back({ratio, bench.device_time(), bench.wall_time()});
   }
-  return steps;
+  return replay;
 }
 
 double expected_random_ratio(const RecordedSpace& space, std::size_t evaluations) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workers/replay/recorded_space.hpp"
+#include "workers/search/stop_rule.hpp"
 #include "workers/search/strategy.hpp"
 
 namespace hone::workers {
@@ -22,7 +23,7 @@ struct ScreeningGates {
 };
 
 struct SearchReplayOptions {
-  std::size_t evaluations = 200;
+  StopRule stop = {.evaluations = 200};
   bool screening = false;
   ScreeningGates gates = {};
 };
@@ -34,9 +35,14 @@ struct SearchStep {
   std::chrono::nanoseconds wall_time{0};    // runs and compiling
 };
 
-// Searches until the evaluations are spent or the strategy has nothing left.
-std::vector<SearchStep> replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
-                                      const SearchReplayOptions& options);
+struct SearchReplay {
+  std::vector<SearchStep> steps;
+  StopReason stop = StopReason::none;
+};
+
+// Searches until the rule says stop or the strategy has nothing left. Wall time is the virtual one.
+SearchReplay replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
+                           const SearchReplayOptions& options);
 
 // The exact expected ratio of random search: of the best of `evaluations` rows drawn without replacement, failed rows
 // included; a draw of failed rows alone counts as the worst.

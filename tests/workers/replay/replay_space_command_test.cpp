@@ -12,6 +12,7 @@
 namespace hone::tools {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // A folder with two recorded spaces of one kernel and one of another.
@@ -70,6 +71,10 @@ TEST_F(ReplaySpaceCommand, ScoresOneSpaceAsJson) {
   EXPECT_EQ(json["evaluations"]["64"]["mean"], 1.0);
   EXPECT_NEAR(json["evaluations"]["64"]["random"], 1.0, 1e-12);
   EXPECT_EQ(json["target"]["reached"], 1.0);
+  EXPECT_EQ(json["stopped"]["evaluations"], 4);
+  const auto impatient = nlohmann::json::parse(
+      run(fmt::format("space {} --evaluations 64 --patience 2 --repeats 4 --json", path("a__one"))));
+  EXPECT_EQ(impatient["stopped"]["patience"], 4);
 }
 
 TEST_F(ReplaySpaceCommand, ScoresAFolderAsJson) {
@@ -96,7 +101,7 @@ TEST_F(ReplaySpaceCommand, AWarmStartFromTheSameSpaceFindsItsBestAtOnce) {
 
 TEST_F(ReplaySpaceCommand, PrintsTables) {
   EXPECT_THAT(run(fmt::format("space {} --repeats 2 --evaluations 10", path("a__one"))),
-              HasSubstr("a__one, strategy surrogate, 2 searches"));
+              AllOf(HasSubstr("a__one, strategy surrogate, 2 searches"), HasSubstr("stopped by evaluations: 2")));
   EXPECT_THAT(run(fmt::format("spaces {} --repeats 2 --evaluations 10", directory_.string())),
               HasSubstr("geometric mean"));
 }

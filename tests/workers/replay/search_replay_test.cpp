@@ -96,7 +96,7 @@ TEST_F(ReplayDeviceTest, RefusesOtherDevices) {
 TEST(SearchReplay, StepsCountFailuresAndTime) {
   const auto space = parse("1,ok,4,100\n2,compile_failed,,50\n3,ok,2,10\n4,ok,3,10\n");
   const auto strategy = make_strategy("exhaustive", space->space());
-  const auto steps = replay_search(space, *strategy, {.evaluations = 10});
+  const auto steps = replay_search(space, *strategy, {.stop = {.evaluations = 10}}).steps;
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].ratio, 2);
   EXPECT_EQ(steps[0].device_time, 4ms);
@@ -112,12 +112,26 @@ TEST(SearchReplay, GatesDropSlowCandidatesEarly) {
   const auto space = parse("1,ok,1,0\n2,ok,5,0\n3,ok,1.65,0\n4,ok,1.2,0\n",
                            "t0,t1,t2,t3\n1,1,1,1\n5,5,5,5\n1.8,1.6,1.6,1.6\n1.2,1.2,1.2,1.2\n");
   const auto strategy = make_strategy("exhaustive", space->space());
-  const auto steps = replay_search(space, *strategy, {.evaluations = 4, .screening = true});
+  const auto steps = replay_search(space, *strategy, {.stop = {}, .screening = true}).steps;
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].device_time, 4ms);
   EXPECT_EQ(steps[1].device_time, 9ms);
   EXPECT_EQ(steps[2].device_time, 12400us);
   EXPECT_EQ(steps[3].device_time, 17200us);
+}
+
+TEST(SearchReplay, SaysWhyItStopped) {
+  const auto space = parse("1,ok,4,0\n2,compile_failed,,50\n3,ok,2,0\n4,ok,3,0\n");
+  const auto stop = [&](StopRule rule) {
+    const auto strategy = make_strategy("exhaustive", space->space());
+    const SearchReplay replay = replay_search(space, *strategy, {.stop = rule});
+    return std::pair(replay.stop, replay.steps.size());
+  };
+  EXPECT_EQ(stop({}), std::pair(StopReason::exhausted, std::size_t{4}));
+  EXPECT_EQ(stop({.evaluations = 3}), std::pair(StopReason::evaluations, std::size_t{3}));
+  EXPECT_EQ(stop({.patience = 1}), std::pair(StopReason::patience, std::size_t{2}));
+  EXPECT_EQ(stop({.wall_time = 50ms}), std::pair(StopReason::wall_time, std::size_t{2}));
+  EXPECT_EQ(stop({.target = 2500us}), std::pair(StopReason::target, std::size_t{3}));
 }
 
 TEST(SearchReplay, ExpectedRandomRatioIsThatOfAllDraws) {
