@@ -321,7 +321,8 @@ TEST_F(LibraryTest, ADeviceIsLeasedToOneProcessAtATime) {
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    return status != 0;
+    EXPECT_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status) == 1;
   };
   EXPECT_FALSE(child_gets_it());
   lease = {};
