@@ -97,7 +97,7 @@ TEST(Race, CommonLoadCancels) {
 TEST(Race, TheOrderRotates) {
   // Whoever comes second in a round is slowed: with a fixed order this would decide the race.
   int launches = 0;
-  const auto second_is_slow = [&launches](std::chrono::nanoseconds) { return launches++ / 2 % 2 == 0 ? 1.0 : 1.2; };
+  const auto second_is_slow = [&launches](std::chrono::nanoseconds) { return launches++ % 2 == 0 ? 1.0 : 1.2; };
   Track track({{.time = 1100us, .own_speed = second_is_slow}, {.time = 1100us, .own_speed = second_is_slow}});
   race(track.sampler, track.entries, {.max_rounds = 20});
   const Comparison comparison = track.result(1);
