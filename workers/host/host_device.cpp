@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <hone/device.hpp>
@@ -22,7 +23,8 @@ struct Free {
 };
 
 std::byte* allocate_aligned(std::size_t bytes) noexcept {
-  if (bytes > SIZE_MAX - alignment) return nullptr;
+  // Nothing larger can exist, and sanitizers end the process that asks for it.
+  if (bytes > PTRDIFF_MAX - alignment) return nullptr;
   const std::size_t size = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
   return static_cast<std::byte*>(std::aligned_alloc(alignment, size));
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/gemm/host/epilogue.hpp"
 #include "kernels/gemm/host/solvers.hpp"
+#include "kernels/gemm/host/tile_size.hpp"
 #include "kernels/gemm/layout.hpp"
 
 namespace hone::gemm::host {
@@ -99,7 +100,7 @@ const SearchSpace& common_space() {
     std::vector<std::int64_t> widths;
     for (int vectors = 1; vectors <= max_tile_vectors; ++vectors) widths.push_back(vectors * set.lanes);
     SearchSpace result;
-    result.integer("mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}).integer("nr", widths);
+    result.integer("mr", {std::begin(tile_rows), std::end(tile_rows)}).integer("nr", widths);
     result.power_of_two("mc", smallest_block, 1024);
     result.power_of_two("kc", smallest_block, 4096);
     result.power_of_two("nc", smallest_block, 4096);
@@ -188,37 +189,16 @@ std::int64_t block_for(std::int64_t size, std::int64_t most) {
   return block;
 }
 
-// The tile that reuses what it loads best, counting the part of it that hangs over the edges of C as lost. Beyond two
-// operations a load the registers are busy anyway; then the tile with more accumulators hides their latency better.
-std::pair<std::int64_t, std::int64_t> default_tile(const Problem& p, const InstructionSet& set) {
-  const auto used = [](std::int64_t size, std::int64_t part) {
-    return static_cast<double>(size) / static_cast<double>((size + part - 1) / part * part);
-  };
-  std::pair<std::int64_t, std::int64_t> tile(1, 1);
-  std::pair<double, std::int64_t> best;
-  for (const std::int64_t rows : common_space().parameters()[0].values) {
-    for (std::int64_t vectors = 1; vectors <= max_tile_vectors; ++vectors) {
-      if (rows > p.m || (vectors - 1) * set.lanes >= p.n) continue;
-      if (!set.tiles[0][InstructionSet::plain][rows - 1][vectors - 1]) continue;
-      const double operations =
-          std::min(static_cast<double>(rows * vectors) / static_cast<double>(rows + vectors), 2.0);
-      const std::pair score(operations * used(p.m, rows) * used(p.n, vectors * set.lanes), rows * vectors);
-      if (score > best) best = score, tile = {rows, vectors};
-    }
-  }
-  return tile;
-}
-
 Configuration Blocked::default_configuration(const Problem& p, const Device& device) const {
   const InstructionSet& set = instruction_set();
-  const auto [mr, vectors] = default_tile(p, set);
+  const TileSize tile = default_tile(p.m, p.n);
   // Without packing, a few rows of B at a time are read in the order of memory, which its prefetchers follow.
   const bool pack_b = p.transpose_b || p.m >= 256;
-  std::vector<std::int64_t> values = {mr,
-                                      vectors * set.lanes,
+  std::vector<std::int64_t> values = {tile.rows,
+                                      tile.vectors * set.lanes,
                                       block_for(p.m, 128),
                                       block_for(p.k, pack_b ? 256 : 64),
-                                      std::max(block_for(p.n, 2048), block_for(vectors * set.lanes, 4096)),
+                                      std::max(block_for(p.n, 2048), block_for(tile.vectors * set.lanes, 4096)),
                                       0,
                                       pack_b,
                                       4};

@@ -3,26 +3,11 @@
 
 #include "kernels/gemm/host/epilogue.hpp"
 #include "kernels/gemm/host/solvers.hpp"
+#include "kernels/gemm/host/tile_size.hpp"
 #include "kernels/gemm/layout.hpp"
 
 namespace hone::gemm::host {
 namespace {
-
-// The largest tile of a set, by its accumulators.
-struct TileSize {
-  int rows = 1, vectors = 1;
-};
-
-TileSize best_tile(const InstructionSet& set, std::int64_t m, std::int64_t n) {
-  TileSize best;
-  for (int rows = 1; rows <= max_tile_rows && rows <= m; ++rows) {
-    for (int vectors = 1; vectors <= max_tile_vectors; ++vectors) {
-      if ((vectors - 1) * set.lanes >= n || !set.tiles[0][InstructionSet::partial][rows - 1][vectors - 1]) continue;
-      if (rows * vectors > best.rows * best.vectors) best = {rows, vectors};
-    }
-  }
-  return best;
-}
 
 // Walks a matrix in register tiles; `visit(first row, rows, first column, columns, kernel, tail)`.
 template <class Visit>
@@ -66,7 +51,7 @@ class Direct final : public GemmSolver {
   static void product(const Problem& p, const Layout& layout, const float* a, const float* b, float* c) noexcept {
     const InstructionSet& set = instruction_set();
     if (!p.transpose_b) {
-      for_each_tile(set, best_tile(set, p.m, p.n), p.m, p.n,
+      for_each_tile(set, default_tile(p.m, p.n), p.m, p.n,
                     [&](std::int64_t i, int, std::int64_t j, std::int64_t, TileKernel kernel, int tail) {
                       kernel({p.k, a + i * layout.a_row, layout.a_row, layout.a_column, b + j, layout.ldb,
                               c + i * layout.ldc + j, layout.ldc, p.alpha, p.beta, tail});
@@ -82,7 +67,7 @@ class Direct final : public GemmSolver {
   static void transposed_product(const InstructionSet& set, const Problem& p, const Layout& layout, const float* a,
                                  const float* b, float* c) noexcept {
     alignas(64) float turned[max_tile_rows * max_tile_vectors * 16];
-    for_each_tile(set, best_tile(set, p.n, p.m), p.n, p.m,
+    for_each_tile(set, default_tile(p.n, p.m), p.n, p.m,
                   [&](std::int64_t j, int columns, std::int64_t i, std::int64_t rows, TileKernel kernel, int tail) {
                     kernel({p.k, b + j * layout.ldb, layout.ldb, 1, a + i, layout.lda, turned, rows, p.alpha, 0, tail});
                     for (std::int64_t row = 0; row < rows; ++row) {

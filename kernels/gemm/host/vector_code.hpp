@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include <utility>
+
 #include "kernels/gemm/host/instruction_set.hpp"
 
 namespace hone::gemm::host {
@@ -55,10 +57,22 @@ inline void store_partial(float* p, Vector v, int count) {
 }
 #endif
 
+using Lanes = std::make_integer_sequence<int, lanes>;
+
+template <int Half, int... Lane>
+inline Vector swap_halves(Vector v, std::integer_sequence<int, Lane...>) {
+  return __builtin_shufflevector(v, v, (Lane ^ Half)...);
+}
+
+// By halves.
+template <int Half = lanes / 2>
 inline float sum(Vector v) {
-  float total = 0;
-  for (int i = 0; i < lanes; ++i) total += v[i];
-  return total;
+  v += swap_halves<Half>(v, Lanes());
+  if constexpr (Half > 1) {
+    return sum<Half / 2>(v);
+  } else {
+    return v[0];
+  }
 }
 
 template <bool Partial, int Vectors>
@@ -125,12 +139,19 @@ void tile(const Tile& t) noexcept {
 // Accumulators, one row of B and, where the set has no broadcasting operand, one element of A.
 constexpr bool fits(int rows, int vectors) { return rows * vectors + vectors + (registers < 32 ? 1 : 0) <= registers; }
 
+// Four copies of every checked access would take minutes to compile, and check nothing more.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int unroll = 1;
+#else
+constexpr int unroll = 4;
+#endif
+
 template <int Rows, int Vectors, bool PackedA>
 void enter(InstructionSet& set) {
   if constexpr (fits(Rows, Vectors)) {
     auto& variants = set.tiles[PackedA ? 1 : 0];
     variants[InstructionSet::plain][Rows - 1][Vectors - 1] = &tile<Rows, Vectors, PackedA, 1, false>;
-    variants[InstructionSet::unrolled][Rows - 1][Vectors - 1] = &tile<Rows, Vectors, PackedA, 4, false>;
+    variants[InstructionSet::unrolled][Rows - 1][Vectors - 1] = &tile<Rows, Vectors, PackedA, unroll, false>;
     variants[InstructionSet::partial][Rows - 1][Vectors - 1] = &tile<Rows, Vectors, PackedA, 1, true>;
   }
 }
@@ -194,32 +215,30 @@ void dot(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const flo
   for (; i < m; ++i) dot_rows<1>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc, alpha, beta);
 }
 
-// Reads `lanes` rows of `lanes` elements and writes them as columns, by halves that the compiler turns into shuffles.
+// Of two rows that are `Half` apart: where bit `Half` of a lane's number is clear, the first result takes the first row
+// and the second result the first row's lane `Half` further; elsewhere they take the second row, likewise.
+template <int Half, int... Lane>
+inline void exchange(Vector& first, Vector& second, std::integer_sequence<int, Lane...>) {
+  const Vector a = first, b = second;
+  first = __builtin_shufflevector(a, b, ((Lane & Half) != 0 ? Lane - Half + lanes : Lane)...);
+  second = __builtin_shufflevector(a, b, ((Lane & Half) != 0 ? Lane + lanes : Lane + Half)...);
+}
+
+template <int Half>
+inline void exchange_all(Vector (&rows)[lanes]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) {
+    if ((i & Half) == 0) exchange<Half>(rows[i], rows[i + Half], Lanes());
+  }
+  if constexpr (Half > 1) exchange_all<Half / 2>(rows);
+}
+
+// Reads `lanes` rows of `lanes` elements and writes them as columns.
 inline void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Vector rows[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) rows[i] = load(from + i * from_row);
-  const Integers index = [] {
-    Integers v{};
-    for (int i = 0; i < lanes; ++i) v[i] = i;
-    return v;
-  }();
-#pragma GCC unroll 4
-  for (int half = lanes / 2; half >= 1; half /= 2) {
-    // Lane l of the first result: from the first row where bit `half` of l is clear, else from the second, `half`
-    // before.
-    const Integers odd = (index & half) != 0;
-    const Integers low = (odd & (index - half + lanes)) | (~odd & index);
-    const Integers high = (odd & (index + lanes)) | (~odd & (index + half));
-#pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) {
-      if ((i & half) != 0) continue;
-      const Vector first_row = rows[i];
-      const Vector second_row = rows[i + half];
-      rows[i] = __builtin_shuffle(first_row, second_row, low);
-      rows[i + half] = __builtin_shuffle(first_row, second_row, high);
-    }
-  }
+  exchange_all<lanes / 2>(rows);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) store(to + i * to_row, rows[i]);
 }
