@@ -21,6 +21,9 @@ struct Blocking {
 
 constexpr std::int64_t smallest_block = 16;
 
+// Half of a second-level cache of today's servers.
+constexpr std::int64_t near_elements = (std::int64_t{1} << 20) / sizeof(float);
+
 std::size_t line_aligned(std::int64_t elements) {
   return (static_cast<std::size_t>(elements) * sizeof(float) + 63) / 64 * 64;
 }
@@ -192,12 +195,16 @@ std::int64_t block_for(std::int64_t size, std::int64_t most) {
 Configuration Blocked::default_configuration(const Problem& p, const Device& device) const {
   const InstructionSet& set = instruction_set();
   const TileSize tile = default_tile(p.m, p.n);
-  // Without packing, a few rows of B at a time are read in the order of memory, which its prefetchers follow.
+  // Without packing, a few rows of B at a time are read in the order of memory, which its prefetchers follow: best for
+  // a B that comes from afar. One that the second cache holds, and that is read for many rows of A, is better taken
+  // whole.
   const bool pack_b = p.transpose_b || p.m >= 256;
+  const bool near = p.m > 16 && p.n <= near_elements / p.k;
+  const std::int64_t steps = pack_b ? 256 : near ? 512 : 64;
   std::vector<std::int64_t> values = {tile.rows,
                                       tile.vectors * set.lanes,
                                       block_for(p.m, 128),
-                                      block_for(p.k, pack_b ? 256 : 64),
+                                      block_for(p.k, steps),
                                       std::max(block_for(p.n, 2048), block_for(tile.vectors * set.lanes, 4096)),
                                       0,
                                       pack_b,
