@@ -91,9 +91,12 @@ void Scheduler::on_verified(Slot& slot, Assignment& assignment, const workers::O
       library_.submit(std::move(changes));
       return continue_tuning();
     }
-    case Verdict::inconclusive:
+    case Verdict::inconclusive: {
+      const auto later = [this, &slot, cause = conclusion.cause] { retry_later(slot, *assignment_of(slot), cause); };
+      if (conclusion.upgrade && chosen) return adopt(slot, *chosen, record(false), std::move(changes), later);
       library_.submit(std::move(changes));
-      return retry_later(slot, assignment, conclusion.cause);
+      return later();
+    }
     case Verdict::failed:
       library_.submit(std::move(changes));
       return fail(slot, outcome.error ? outcome.error : make_error_code(Errc::not_applicable), conclusion.cause);
