@@ -36,6 +36,8 @@ constexpr double search_share = 0.4;
 constexpr const char* libraries[] = {"openblas", "blis", "onednn", "libxsmm"};
 constexpr std::size_t compared_sentences = 40;
 constexpr std::size_t block_sentences = 4;
+// A quarter of a second or so.
+constexpr std::size_t honed_block = 32;
 
 // Differences of sums in another order, relative to results whose magnitude is about one.
 constexpr double accepted_difference = 1e-3;
@@ -139,36 +141,44 @@ class Demo {
     return Clock::now() - before;
   }
 
-  // Serves the sentences in order, again and again, until `done` says so after one.
-  template <class Done>
-  std::vector<Duration> serve(const Engine& engine, Encoder& encoder, Done done) {
+  // Serves sentences, the one of number `place(request)` at each request, until `done(latencies)` says so after one.
+  template <class Place, class Done>
+  std::vector<Duration> serve(const Engine& engine, Encoder& encoder, Place place, Done done) {
     std::vector<Duration> latencies;
     while (!stopped()) {
-      latencies.push_back(timed(encoder, sentences_[latencies.size() % sentences_.size()]));
+      latencies.push_back(timed(encoder, sentences_[place(latencies.size())]));
       table_->served(since_start(), latencies.back(), counts_of(engine));
       if (done(latencies)) break;
     }
     return latencies;
   }
 
-  // Two passes over the sentences while the background works, one while it is paused, and so on: honing and rest meet
-  // the same sentences, the same kernels and the same load of the machine.
+  std::size_t in_order(std::size_t request) const { return request % sentences_.size(); }
+
+  // Each block of sentences is served three times, the second time with the background paused: honing and rest meet the
+  // same sentences, the same kernels and the same load of the machine.
+  static constexpr std::size_t block_turns = 3;
+  std::size_t block_by_block(std::size_t request) const {
+    const std::size_t block = request / (block_turns * honed_block);
+    return in_order(block * honed_block + request % honed_block);
+  }
+  static bool rests(std::size_t request) { return request / honed_block % block_turns == 1; }
+
   void serve_while_honing(Engine& engine, Encoder& encoder) {
     const Duration budget = options_.seconds * honing_share;
     std::vector<Duration> honing, rest;
-    constexpr std::size_t cycle = 3;
-    const auto paused = [this](std::size_t request) { return request / sentences_.size() % cycle == cycle - 1; };
-    serve(engine, encoder, [&](const std::vector<Duration>& served) {
+    const auto place = [this](std::size_t request) { return block_by_block(request); };
+    const auto latencies = serve(engine, encoder, place, [&](const std::vector<Duration>& served) {
       const Duration now = since_start();
       if (first_second_ == 0 && now >= Duration(1)) {
         first_second_ = served.size();
         summary_.first_second_rps = static_cast<double>(served.size()) / now.count();
       }
-      (paused(served.size() - 1) ? rest : honing).push_back(served.back());
-      const bool pass_complete = served.size() % sentences_.size() == 0;
-      if (pass_complete) paused(served.size()) ? engine.pause() : engine.resume();
-      if (!pass_complete || now < Duration(1) || rest.size() < sentences_.size()) return false;
-      if (settled(engine)) summary_.settled_seconds = now.count();
+      (rests(served.size() - 1) ? rest : honing).push_back(served.back());
+      if (served.size() % honed_block != 0) return false;
+      rests(served.size()) ? engine.pause() : engine.resume();
+      if (now < Duration(1) || served.size() % (block_turns * honed_block) != 0) return false;
+      if (served.size() >= block_turns * sentences_.size() && settled(engine)) summary_.settled_seconds = now.count();
       return summary_.settled_seconds || now >= budget;
     });
     if (!rest.empty()) {
@@ -181,17 +191,15 @@ class Demo {
   // At least one whole pass over the sentences.
   void serve_at_rest(const Engine& engine, Encoder& encoder) {
     const Duration until = since_start() + options_.seconds * rest_share;
-    const auto latencies = serve(engine, encoder, [&](const std::vector<Duration>& served) {
+    const auto place = [this](std::size_t request) { return in_order(request); };
+    const auto latencies = serve(engine, encoder, place, [&](const std::vector<Duration>& served) {
       return served.size() % sentences_.size() == 0 && since_start() >= until;
     });
-    if (latencies.size() < sentences_.size()) return;
-    const std::size_t last_pass = latencies.size() / sentences_.size() * sentences_.size() - sentences_.size();
-    rest_.assign(latencies.begin() + static_cast<std::ptrdiff_t>(last_pass), latencies.end());
-    const std::size_t same = std::min(first_second_, sentences_.size());
-    if (same > 0) {
-      const std::vector<Duration> last(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(same));
-      summary_.last_second_rps = static_cast<double>(same) / total(last).count();
-    }
+    if (first_second_ == 0 || latencies.size() < sentences_.size()) return;
+    rest_.assign(latencies.end() - static_cast<std::ptrdiff_t>(sentences_.size()), latencies.end());
+    Duration time(0);
+    for (std::size_t i = 0; i < first_second_; ++i) time += rest_[block_by_block(i)];
+    summary_.last_second_rps = static_cast<double>(first_second_) / time.count();
   }
 
   // On a busy machine the background may need longer; a second start measures nothing only when all is known.
@@ -200,7 +208,8 @@ class Demo {
     if (stopped() || settled(engine)) return;
     table_->say("  the background goes on to its end");
     const Duration until = since_start() + options_.seconds;
-    serve(engine, encoder, [&](const std::vector<Duration>&) {
+    const auto place = [this](std::size_t request) { return in_order(request); };
+    serve(engine, encoder, place, [&](const std::vector<Duration>&) {
       if (settled(engine)) summary_.settled_seconds = since_start().count();
       return summary_.settled_seconds || since_start() >= until;
     });
@@ -292,12 +301,15 @@ class Demo {
     Encoder encoder(weights_, engine_products(*engine));
     const Duration begin = since_start();
     const Duration budget = std::max(options_.seconds * second_start_share, Duration(0.2));
+    const auto place = [this](std::size_t request) { return in_order(request); };
     const auto latencies =
-        serve(*engine, encoder, [&](const std::vector<Duration>&) { return since_start() - begin >= budget; });
+        serve(*engine, encoder, place, [&](const std::vector<Duration>&) { return since_start() - begin >= budget; });
     if (latencies.empty()) return;
     engine->drain(std::chrono::seconds(1));
-    summary_.second_start = {engine->statistics().trials,
-                             static_cast<double>(latencies.size()) / total(latencies).count()};
+    const auto rate = [&](Duration time) { return static_cast<double>(latencies.size()) / time.count(); };
+    Duration honed(0);
+    for (std::size_t i = 0; i < latencies.size() && !rest_.empty(); ++i) honed += rest_[in_order(i)];
+    summary_.second_start = {engine->statistics().trials, rate(total(latencies)), rest_.empty() ? 0 : rate(honed)};
   }
 
   const DemoOptions& options_;
@@ -309,7 +321,7 @@ class Demo {
   std::unique_ptr<LiveTable> table_;
   Clock::time_point start_ = Clock::now();
   std::size_t first_second_ = 0;  // requests
-  std::vector<Duration> rest_;
+  std::vector<Duration> rest_;    // of the last whole pass at rest
   Summary summary_;
 };
 

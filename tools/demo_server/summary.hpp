@@ -13,6 +13,7 @@ namespace hone::demo {
 struct SecondStart {
   std::uint64_t measured = 0;  // trials
   double throughput_rps = 0;
+  double honed_rps = 0;  // the same sentences before, with the first engine at rest
 };
 
 // A value that an interrupted run did not come to is missing.
