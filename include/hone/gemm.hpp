@@ -64,7 +64,7 @@ struct Problem {
   }
 };
 
-// The operation with every solver whose library is present: OpenBLAS, BLIS, oneDNN, LIBXSMM, hone's own blocked kernel,
+// The operation with every solver whose library is present: OpenBLAS, BLIS, oneDNN, LIBXSMM, hone's own kernels,
 // and padded variants. f32 on the host device.
 std::shared_ptr<const Operation> operation();
 
