@@ -11,26 +11,14 @@
 #include <string>
 
 #include "storage/store.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace hone::storage::test {
 
-// A fresh directory that goes with the object.
-class TemporaryDirectory {
+// A fresh directory that goes with the object; the database is in a folder of it.
+class TemporaryDirectory : public hone::test::TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hone_storage_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  std::string path(const std::string& name = "db") const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
+  std::string path(const std::string& name = "db") const { return hone::test::TemporaryDirectory::path(name); }
 };
 
 inline std::string problem_text(std::uint64_t number) { return fmt::format("gemm m={} n=768 k=3072", number + 1); }

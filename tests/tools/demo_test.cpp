@@ -10,11 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/support/temporary_directory.hpp"
 #include "tools/demo_server/demo.hpp"
-#include "tools/interruption.hpp"
 #include "tools/demo_server/live_table.hpp"
 #include "tools/demo_server/text.hpp"
 #include "tools/demo_server/vector_math.hpp"
+#include "tools/interruption.hpp"
 
 namespace hone::demo {
 namespace {
@@ -25,19 +26,14 @@ using ::testing::HasSubstr;
 
 class Folder {
  public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "hone-demo-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
   fs::path write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
+    std::ofstream(path() / name, std::ios::binary) << content;
+    return path() / name;
   }
-  const fs::path& path() const { return path_; }
+  fs::path path() const { return directory_.path(); }
 
  private:
-  fs::path path_;
+  test::TemporaryDirectory directory_;
 };
 
 std::string refusal_of(const fs::path& path) {
