@@ -6,6 +6,7 @@
 #include "workers/finals.hpp"
 #include "workers/race.hpp"
 #include "workers/ranking.hpp"
+#include "workers/search/stop_rule.hpp"
 #include "workers/search/strategy.hpp"
 #include "workers/solver_call.hpp"
 #include "workers/validation.hpp"
@@ -57,16 +58,17 @@ class Tuning {
  private:
   bool within_budget() {
     if (outcome_.stop != StopReason::none) return false;
-    const Budget& budget = job_.budget;
     if (!evaluation_.supervisor().proceed()) {
       outcome_.stop = StopReason::cancelled;
-    } else if (budget.evaluations > 0 && evaluation_.evaluations() >= budget.evaluations) {
-      outcome_.stop = StopReason::evaluations;
-    } else if (budget.wall_time.count() > 0 && evaluation_.supervisor().busy() >= search_share * budget.wall_time) {
-      outcome_.stop = StopReason::wall_time;
-    } else if (budget.patience > 0 && without_improvement_ >= budget.patience) {
-      outcome_.stop = StopReason::patience;
+      return false;
     }
+    const Budget& budget = job_.budget;
+    const StopRule rule{.evaluations = budget.evaluations,
+                        .patience = budget.patience,
+                        .wall_time = std::chrono::ceil<std::chrono::nanoseconds>(search_share * budget.wall_time)};
+    outcome_.stop = stop_reason(rule, {.evaluations = evaluation_.evaluations(),
+                                       .without_improvement = without_improvement_,
+                                       .elapsed = evaluation_.supervisor().busy()});
     return outcome_.stop == StopReason::none;
   }
 
