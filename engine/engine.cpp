@@ -268,7 +268,7 @@ Slot* Engine::Implementation::first_sight(const Problem& problem, const CallOpti
 }
 
 void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resolution, const Policy& effective) {
-  const engine::Known known = resolution.claim ? resolution.claim->known : engine::Known::nothing;
+  const Provenance known = resolution.claim ? resolution.claim->known : Provenance::fallback;
   const engine::Work work = engine::plan(known, effective, !resolution.claim || resolution.claim->complete);
   const bool prepare = resolution.claim && !resolution.claim_answered;
   if (work.task == engine::Task::none && !work.forget_records && !prepare) return;

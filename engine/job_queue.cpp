@@ -6,17 +6,17 @@ namespace hone::engine {
 namespace {
 
 // Shares of the time that are typically saved; rough on purpose, only their order matters much.
-double typical_saving(Known known) noexcept {
+double typical_saving(Provenance known) noexcept {
   switch (known) {
-    case Known::nothing:
+    case Provenance::fallback:
       return 0.5;
-    case Known::model:
+    case Provenance::model:
       return 0.2;
-    case Known::system:
+    case Provenance::system:
       return 0.2;
-    case Known::hint:
+    case Provenance::hint:
       return 0.1;
-    case Known::user:
+    case Provenance::user:
       return 0.02;
   }
   return 0;

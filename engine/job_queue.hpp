@@ -17,7 +17,7 @@ struct Slot;
 struct Expectation {
   std::uint64_t demand = 1;                          // finds so far
   std::chrono::duration<double, std::nano> time{0};  // of one launch now; 0 when not known
-  Known known = Known::nothing;
+  Provenance known = Provenance::fallback;
   bool asked = false;  // a caller waits for it
 };
 

@@ -3,7 +3,7 @@
 namespace hone::engine {
 namespace {
 
-Work plan_by_mode(Known known, const Policy& policy) noexcept {
+Work plan_by_mode(Provenance known, const Policy& policy) noexcept {
   const Work nothing;
   Work tune{.task = Task::tune, .search_parameters = policy.tune_parameters};
   switch (policy.find_mode.value()) {
@@ -12,15 +12,15 @@ Work plan_by_mode(Known known, const Policy& policy) noexcept {
     case FindMode::normal:
       return tune;
     case FindMode::hybrid:
-      return known == Known::nothing ? tune : nothing;
+      return known == Provenance::fallback ? tune : nothing;
     case FindMode::dynamic_hybrid:
       tune.may_compile = false;
-      return known == Known::nothing ? tune : nothing;
+      return known == Provenance::fallback ? tune : nothing;
     case FindMode::trust_verify:
     case FindMode::trust_verify_full:
       tune.boxed = policy.find_mode == FindMode::trust_verify;
-      if (known == Known::nothing) return tune;
-      if (known == Known::user && !policy.revalidate_user_records) return nothing;
+      if (known == Provenance::fallback) return tune;
+      if (known == Provenance::user && !policy.revalidate_user_records) return nothing;
       tune.task = Task::verify;
       return tune;
   }
@@ -29,14 +29,14 @@ Work plan_by_mode(Known known, const Policy& policy) noexcept {
 
 }  // namespace
 
-Work plan(Known known, const Policy& policy, bool complete) noexcept {
+Work plan(Provenance known, const Policy& policy, bool complete) noexcept {
   Work work = plan_by_mode(known, policy);
-  work.resume = work.task == Task::tune && (known == Known::nothing || (known == Known::user && !complete));
+  work.resume = work.task == Task::tune && (known == Provenance::fallback || (known == Provenance::user && !complete));
   switch (policy.enforce.value()) {
     case Enforce::none:
       return work;
     case Enforce::search:
-      if (known == Known::user) return work;
+      if (known == Provenance::user) return work;
       return {.task = Task::tune, .search_parameters = true, .boxed = work.boxed};
     case Enforce::db_update:
       return {.task = Task::tune, .search_parameters = false, .boxed = work.boxed};

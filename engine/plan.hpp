@@ -6,9 +6,6 @@
 
 namespace hone::engine {
 
-// The best that is known of a problem at first sight.
-enum class Known : std::uint8_t { user, hint, system, model, nothing };
-
 enum class Task : std::uint8_t {
   none,
   verify,  // evaluate the known candidate and its rivals; tune when the verdict says so
@@ -26,8 +23,9 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
-// `complete`: the search behind a known user record had come to its own end.
-Work plan(Known known, const Policy& policy, bool complete = true) noexcept;
+// `known`: the provenance of the best that is known at first sight; fallback: nothing is. `complete`: the search behind
+// a known user record had come to its own end.
+Work plan(Provenance known, const Policy& policy, bool complete = true) noexcept;
 
 // The policy with a call's choices in place of its own.
 Policy apply(const Policy& policy, const CallOptions& options);

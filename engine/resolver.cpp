@@ -41,8 +41,10 @@ class Resolving {
   void take(const std::optional<storage::Found>& found, bool system) {
     if (!found) return;
     Claim claim;
-    claim.known = system ? Known::system : found->match == EnvironmentMatch::same ? Known::user : Known::hint;
-    if (!found->record.measured) claim.known = Known::model;
+    claim.known = system                                   ? Provenance::system
+                  : found->match == EnvironmentMatch::same ? Provenance::user
+                                                           : Provenance::hint;
+    if (!found->record.measured) claim.known = Provenance::model;
     claim.source = !found->record.measured                         ? Source::predicted
                    : found->match <= EnvironmentMatch::same_device ? Source::same_device
                                                                    : Source::foreign_device;
@@ -55,10 +57,10 @@ class Resolving {
     }
     if (usable.empty()) return;
     // A rival that steps in for a candidate that cannot run here was measured, but not as the best: verify it.
-    if (!(usable.front() == found->record.best) && claim.known == Known::user) claim.known = Known::hint;
+    if (!(usable.front() == found->record.best) && claim.known == Provenance::user) claim.known = Provenance::hint;
     claim.best = usable.front();
     claim.rivals.assign(usable.begin() + 1, usable.end());
-    result_.answer = prepare_now(claim.best, provenance_of(claim.known));
+    result_.answer = prepare_now(claim.best, claim.known);
     result_.claim_answered = result_.answer != nullptr;
     result_.claim = std::move(claim);
     result_.runnable = true;
@@ -103,7 +105,7 @@ class Resolving {
   void answer_from_rivals() {
     if (!result_.claim) return;
     for (const RecordedCandidate& rival : result_.claim->rivals) {
-      result_.answer = prepare_now(rival, provenance_of(result_.claim->known));
+      result_.answer = prepare_now(rival, result_.claim->known);
       if (result_.answer) return;
     }
   }
@@ -160,22 +162,6 @@ Environment environment_of(const Device& device, const Operation& operation) {
 Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
                    std::span<const Candidate> excluded) {
   return Resolving(site, problem, library, excluded).run(records);
-}
-
-Provenance provenance_of(Known known) noexcept {
-  switch (known) {
-    case Known::user:
-      return Provenance::user;
-    case Known::hint:
-      return Provenance::hint;
-    case Known::system:
-      return Provenance::system;
-    case Known::model:
-      return Provenance::model;
-    case Known::nothing:
-      break;
-  }
-  return Provenance::fallback;
 }
 
 }  // namespace hone::engine

@@ -27,7 +27,7 @@ Environment environment_of(const Device& device, const Operation& operation);
 
 // A stored candidate that passed validation.
 struct Claim {
-  Known known = Known::nothing;
+  Provenance known = Provenance::fallback;
   Source source = Source::same_device;
   bool complete = true;  // the search behind it had come to its own end
   storage::RecordedCandidate best;
@@ -50,8 +50,5 @@ enum class Records : std::uint8_t { use, ignore };
 // `excluded` candidates count as quarantined.
 Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
                    std::span<const Candidate> excluded = {});
-
-// The provenance of an answer that rests on such knowledge.
-Provenance provenance_of(Known known) noexcept;
 
 }  // namespace hone::engine

@@ -125,7 +125,7 @@ void Scheduler::request_again(Slot& slot, Task task) {
 }
 
 void Scheduler::requeue_unaccepted(const Policy& before) {
-  const bool verifies = plan(Known::system, policy_).task == Task::verify;
+  const bool verifies = plan(Provenance::system, policy_).task == Task::verify;
   const bool revalidate = policy_.revalidate_user_records && !before.revalidate_user_records;
   if (!verifies || (!revalidate && policy_.tolerance >= before.tolerance)) return;
   std::vector<std::pair<Slot*, Task>> again;
@@ -302,7 +302,7 @@ void Scheduler::dispatch() {
 void Scheduler::start(DeviceWorker& on, Slot& slot) {
   Assignment& assignment = *assignment_of(slot);
   // Another process may have measured it while this one waited for its turn.
-  if (!assignment.request.claim || assignment.request.claim->known != Known::user) {
+  if (!assignment.request.claim || assignment.request.claim->known != Provenance::user) {
     assignment.state = State::waiting;
     if (adopt_foreign_record(slot)) return;
   }
@@ -443,7 +443,7 @@ double Scheduler::priority_of(const Slot& slot) const {
   const Answer* answer = slot.current.load(std::memory_order_acquire);
   return priority({.demand = slot.demand.load(std::memory_order_relaxed) + 1,
                    .time = answer->timing.median,
-                   .known = assignment.request.claim ? assignment.request.claim->known : Known::nothing,
+                   .known = assignment.request.claim ? assignment.request.claim->known : Provenance::fallback,
                    .asked = assignment.asked});
 }
 
@@ -531,7 +531,7 @@ bool Scheduler::adopt_foreign_record(Slot& slot) {
   // What is queued or runs here ends with a measurement of its own.
   if (assignment != nullptr && assignment->state != State::waiting) return false;
   Resolution resolution = resolve(*slot.site, slot.problem, library_, Records::use);
-  if (!resolution.claim || resolution.claim->known != Known::user) return false;
+  if (!resolution.claim || resolution.claim->known != Provenance::user) return false;
   const Answer* current = slot.current.load(std::memory_order_acquire);
   const bool known = current->invoker && current->candidate == resolution.claim->best.candidate;
   if (known && current->provenance == Provenance::user && assignment == nullptr) return false;

@@ -46,7 +46,7 @@ void Scheduler::on_prepared(Slot& slot, Assignment& assignment, const workers::O
   library_.submit(record_trials(slot, assignment, outcome));
   if (!best) return fail(slot, outcome.error ? outcome.error : make_error_code(Errc::not_applicable), outcome.cause);
   best->timing = claim.best.timing;
-  publish(slot, *best, provenance_of(claim.known), EventKind::prepared);
+  publish(slot, *best, claim.known, EventKind::prepared);
   finish(slot);
 }
 

@@ -73,7 +73,7 @@ TEST_F(JobQueueTest, PassesOverWhatIsNotEligible) {
 }
 
 TEST(PriorityFunction, GrowsWithDemandTimeAndIgnorance) {
-  const Expectation base{.demand = 10, .time = std::chrono::microseconds(50), .known = Known::system};
+  const Expectation base{.demand = 10, .time = std::chrono::microseconds(50), .known = Provenance::system};
   Expectation more = base;
   more.demand = 20;
   EXPECT_GT(priority(more), priority(base));
@@ -81,16 +81,16 @@ TEST(PriorityFunction, GrowsWithDemandTimeAndIgnorance) {
   more.time = std::chrono::milliseconds(1);
   EXPECT_GT(priority(more), priority(base));
   more = base;
-  more.known = Known::nothing;
+  more.known = Provenance::fallback;
   EXPECT_GT(priority(more), priority(base));
   more = base;
-  more.known = Known::user;
+  more.known = Provenance::user;
   EXPECT_LT(priority(more), priority(base));
 }
 
 TEST(PriorityFunction, PutsWhatACallerWaitsForFirst) {
-  const Expectation hot{.demand = 1'000'000, .time = std::chrono::milliseconds(10), .known = Known::nothing};
-  const Expectation asked{.demand = 1, .known = Known::user, .asked = true};
+  const Expectation hot{.demand = 1'000'000, .time = std::chrono::milliseconds(10), .known = Provenance::fallback};
+  const Expectation asked{.demand = 1, .known = Provenance::user, .asked = true};
   EXPECT_GT(priority(asked), priority(hot));
 }
 

@@ -29,58 +29,59 @@ TEST(Plan, FollowsTheFindModeTable) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(symbols(FindMode{})[static_cast<std::size_t>(row.mode)]);
-    EXPECT_EQ(plan(Known::user, with(row.mode)).task, row.user);
-    for (const Known elsewhere : {Known::hint, Known::system, Known::model}) {
+    EXPECT_EQ(plan(Provenance::user, with(row.mode)).task, row.user);
+    for (const Provenance elsewhere : {Provenance::hint, Provenance::system, Provenance::model}) {
       EXPECT_EQ(plan(elsewhere, with(row.mode)).task, row.elsewhere);
     }
-    EXPECT_EQ(plan(Known::nothing, with(row.mode)).task, row.nothing);
+    EXPECT_EQ(plan(Provenance::fallback, with(row.mode)).task, row.nothing);
   }
 }
 
 TEST(Plan, BoxesAllButTheThoroughMode) {
-  EXPECT_TRUE(plan(Known::nothing, with(FindMode::trust_verify)).boxed);
-  EXPECT_FALSE(plan(Known::nothing, with(FindMode::trust_verify_full)).boxed);
-  EXPECT_TRUE(plan(Known::nothing, with(FindMode::normal)).boxed);
+  EXPECT_TRUE(plan(Provenance::fallback, with(FindMode::trust_verify)).boxed);
+  EXPECT_FALSE(plan(Provenance::fallback, with(FindMode::trust_verify_full)).boxed);
+  EXPECT_TRUE(plan(Provenance::fallback, with(FindMode::normal)).boxed);
 }
 
 TEST(Plan, CompilesNothingInDynamicHybrid) {
-  EXPECT_FALSE(plan(Known::nothing, with(FindMode::dynamic_hybrid)).may_compile);
-  EXPECT_TRUE(plan(Known::nothing, with(FindMode::hybrid)).may_compile);
+  EXPECT_FALSE(plan(Provenance::fallback, with(FindMode::dynamic_hybrid)).may_compile);
+  EXPECT_TRUE(plan(Provenance::fallback, with(FindMode::hybrid)).may_compile);
 }
 
 TEST(Plan, ResumesASearchThatDidNotEnd) {
-  EXPECT_TRUE(plan(Known::nothing, with(FindMode::trust_verify)).resume);
-  EXPECT_TRUE(plan(Known::user, with(FindMode::normal), false).resume);
-  EXPECT_FALSE(plan(Known::user, with(FindMode::normal), true).resume);
-  EXPECT_FALSE(plan(Known::system, with(FindMode::trust_verify)).resume);
-  EXPECT_FALSE(plan(Known::nothing, with(FindMode::trust_verify, Enforce::search_db_update)).resume);
+  EXPECT_TRUE(plan(Provenance::fallback, with(FindMode::trust_verify)).resume);
+  EXPECT_TRUE(plan(Provenance::user, with(FindMode::normal), false).resume);
+  EXPECT_FALSE(plan(Provenance::user, with(FindMode::normal), true).resume);
+  EXPECT_FALSE(plan(Provenance::system, with(FindMode::trust_verify)).resume);
+  EXPECT_FALSE(plan(Provenance::fallback, with(FindMode::trust_verify, Enforce::search_db_update)).resume);
 }
 
 TEST(Plan, VerifiesUserRecordsWhenToldTo) {
   Policy policy = with(FindMode::trust_verify);
   policy.revalidate_user_records = true;
-  EXPECT_EQ(plan(Known::user, policy).task, Task::verify);
+  EXPECT_EQ(plan(Provenance::user, policy).task, Task::verify);
 }
 
 TEST(Plan, SearchesParametersAsTheThirdKnobSays) {
   Policy policy = with(FindMode::trust_verify);
-  EXPECT_TRUE(plan(Known::nothing, policy).search_parameters);
+  EXPECT_TRUE(plan(Provenance::fallback, policy).search_parameters);
   policy.tune_parameters = false;
-  EXPECT_FALSE(plan(Known::nothing, policy).search_parameters);
+  EXPECT_FALSE(plan(Provenance::fallback, policy).search_parameters);
 }
 
 TEST(Enforcement, IsIndependentOfTheMode) {
   for (const FindMode mode : {FindMode::fast, FindMode::hybrid, FindMode::trust_verify}) {
-    for (const Known known : {Known::user, Known::hint, Known::system, Known::model, Known::nothing}) {
+    for (const Provenance known :
+         {Provenance::user, Provenance::hint, Provenance::system, Provenance::model, Provenance::fallback}) {
       EXPECT_EQ(plan(known, with(mode, Enforce::db_update)).task, Task::tune);
       EXPECT_FALSE(plan(known, with(mode, Enforce::db_update)).search_parameters);
       EXPECT_EQ(plan(known, with(mode, Enforce::search_db_update)).task, Task::tune);
       EXPECT_TRUE(plan(known, with(mode, Enforce::search_db_update)).search_parameters);
       EXPECT_EQ(plan(known, with(mode, Enforce::db_clean)), (Work{.forget_records = true}));
     }
-    EXPECT_EQ(plan(Known::user, with(mode, Enforce::search)), plan(Known::user, with(mode)));
-    EXPECT_EQ(plan(Known::system, with(mode, Enforce::search)).task, Task::tune);
-    EXPECT_TRUE(plan(Known::nothing, with(mode, Enforce::search)).search_parameters);
+    EXPECT_EQ(plan(Provenance::user, with(mode, Enforce::search)), plan(Provenance::user, with(mode)));
+    EXPECT_EQ(plan(Provenance::system, with(mode, Enforce::search)).task, Task::tune);
+    EXPECT_TRUE(plan(Provenance::fallback, with(mode, Enforce::search)).search_parameters);
   }
 }
 
