@@ -1,6 +1,15 @@
 # Installs the build into a prefix of its own, then configures, builds and runs a project that finds it there.
 # Variables: BUILD (hone's build folder), SOURCE (this folder), WORK (scratch), COMPILER.
 file(REMOVE_RECURSE ${WORK})
+
+# The settings of whoever runs this are not the consumer's.
+execute_process(COMMAND ${CMAKE_COMMAND} -E environment OUTPUT_VARIABLE environment)
+string(REGEX MATCHALL "HONE_[A-Z_]+=" settings "${environment}")
+foreach(setting IN LISTS settings)
+  string(REPLACE "=" "" setting ${setting})
+  unset(ENV{${setting}})
+endforeach()
+
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT RESULT_VARIABLE result)
   if(result)

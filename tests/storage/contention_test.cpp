@@ -1,7 +1,7 @@
 // Eight processes upgrade the same problems of one database: no update is lost, nothing locks up, readers see only
 // whole records.
 //
-// HONE_CONTENTION_SECONDS sets how long they do it (2).
+// CONTENTION_SECONDS sets how long they do it (2).
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ Tally work(const std::string& path, unsigned seed, steady_clock::time_point end)
 }
 
 TEST(Contention, EightProcessesLoseNoUpdate) {
-  const char* text = std::getenv("HONE_CONTENTION_SECONDS");
+  const char* text = std::getenv("CONTENTION_SECONDS");
   const auto duration = std::chrono::seconds(text == nullptr ? 2 : std::atoi(text));
   const TemporaryDirectory directory;
   {

@@ -1,6 +1,6 @@
 // Bit flips and truncations over a real file: no crash, no wrong record, everything that is missing is reported.
 //
-// HONE_DAMAGE_SEEDS sets the number of damaged files (500).
+// DAMAGE_SEEDS sets the number of damaged files (500).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ using namespace test;
 constexpr std::uint64_t problems = 150;
 
 std::uint64_t seeds() {
-  const char* text = std::getenv("HONE_DAMAGE_SEEDS");
+  const char* text = std::getenv("DAMAGE_SEEDS");
   return text == nullptr ? 500 : std::strtoull(text, nullptr, 10);
 }
 

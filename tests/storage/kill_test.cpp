@@ -1,6 +1,6 @@
 // A writer process is killed at random instants; what it was told to be stored must be there.
 //
-// HONE_KILL_ROUNDS sets the number of kills (50).
+// KILL_ROUNDS sets the number of kills (50).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ using namespace test;
 constexpr std::uint64_t problems = 200;
 
 int rounds() {
-  const char* text = std::getenv("HONE_KILL_ROUNDS");
+  const char* text = std::getenv("KILL_ROUNDS");
   return text == nullptr ? 50 : std::atoi(text);
 }
 

@@ -2,7 +2,7 @@
 //
 // This program's own pwrite, writev and fdatasync stand before the C library's and keep a journal of what LMDB does to
 // the data file. Each seed then makes the file as a failure at a random point would have left it.
-// HONE_TORN_SEEDS sets the number of failures (300).
+// TORN_SEEDS sets the number of failures (300).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ constexpr std::uint64_t commits = 120;
 constexpr std::size_t sector = 512;  // what a disk writes as a whole
 
 std::uint64_t seeds() {
-  const char* text = std::getenv("HONE_TORN_SEEDS");
+  const char* text = std::getenv("TORN_SEEDS");
   return text == nullptr ? 300 : std::strtoull(text, nullptr, 10);
 }
 
