@@ -7,6 +7,8 @@
 #include <fstream>
 #include <hone/error.hpp>
 
+#include "tests/support/temporary_directory.hpp"
+
 namespace hone::workers {
 namespace {
 
@@ -99,18 +101,16 @@ TEST(RecordedSpace, ErrorsInRunsNameTheirFile) {
 
 TEST(RecordedSpace, MissingAndDamagedFilesAreNamed) {
   EXPECT_THROW(RecordedSpace::read("/nonexistent/a__b.csv"), Error);
-  const auto directory = std::filesystem::path(::testing::TempDir()) / "recorded_space_test";
-  std::filesystem::create_directories(directory);
-  std::ofstream(directory / "a__b.csv") << header << "8,a,ok,2,1,\n";
-  EXPECT_EQ(RecordedSpace::read(directory / "a__b.csv").name(), "a__b");
-  std::ofstream(directory / "a__b.times.csv.xz") << "no archive";
+  const test::TemporaryDirectory directory;
+  std::ofstream(directory.path("a__b.csv")) << header << "8,a,ok,2,1,\n";
+  EXPECT_EQ(RecordedSpace::read(directory.path("a__b.csv")).name(), "a__b");
+  std::ofstream(directory.path("a__b.times.csv.xz")) << "no archive";
   try {
-    RecordedSpace::read(directory / "a__b.csv");
+    RecordedSpace::read(directory.path("a__b.csv"));
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("no complete .xz file"));
   }
-  std::filesystem::remove_all(directory);
 }
 
 // The measured spaces: the rules of their description give the recorded configurations, each once.

@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <hone/error.hpp>
 #include <nlohmann/json.hpp>
+
+#include "tests/support/temporary_directory.hpp"
 
 namespace hone::tools {
 namespace {
@@ -19,8 +20,6 @@ using ::testing::HasSubstr;
 class ReplaySpaceCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(::testing::TempDir()) / "replay_space_command_test";
-    std::filesystem::create_directories(directory_);
     for (const char* name : {"a__one", "a__two", "b__one"}) {
       std::ofstream file(path(name));
       file << "x,y,status,mean_ms,compile_ms\n";
@@ -34,11 +33,10 @@ class ReplaySpaceCommand : public ::testing::Test {
         }
       }
     }
-    std::ofstream(directory_ / "README.md") << "not a space";
+    std::ofstream(directory_.path("README.md")) << "not a space";
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::string path(const std::string& name) const { return (directory_ / (name + ".csv")).string(); }
+  std::string path(const std::string& name) const { return directory_.path(name + ".csv"); }
 
   // What the command printed.
   std::string run(const std::string& line) {
@@ -56,7 +54,7 @@ class ReplaySpaceCommand : public ::testing::Test {
     return ::testing::internal::GetCapturedStdout();
   }
 
-  std::filesystem::path directory_;
+  test::TemporaryDirectory directory_;
 };
 
 TEST_F(ReplaySpaceCommand, ScoresOneSpaceAsJson) {
@@ -79,12 +77,12 @@ TEST_F(ReplaySpaceCommand, ScoresOneSpaceAsJson) {
 
 TEST_F(ReplaySpaceCommand, ScoresAFolderAsJson) {
   const std::string options = "--evaluations 10 --repeats 3 --json";
-  const auto json = nlohmann::json::parse(run(fmt::format("spaces {} {}", directory_.string(), options)));
+  const auto json = nlohmann::json::parse(run(fmt::format("spaces {} {}", directory_.path(), options)));
   ASSERT_EQ(json["spaces"].size(), 3u);
   EXPECT_EQ(json["spaces"][2]["space"], "b__one");
   EXPECT_GE(json["geomean"]["10"]["found"], 1.0);
   EXPECT_EQ(json["geomean"]["10"]["random"], json["spaces"][0]["evaluations"]["10"]["random"]);
-  const auto some = nlohmann::json::parse(run(fmt::format("spaces {} --kernels b {}", directory_.string(), options)));
+  const auto some = nlohmann::json::parse(run(fmt::format("spaces {} --kernels b {}", directory_.path(), options)));
   EXPECT_EQ(some["spaces"].size(), 1u);
 }
 
@@ -102,7 +100,7 @@ TEST_F(ReplaySpaceCommand, AWarmStartFromTheSameSpaceFindsItsBestAtOnce) {
 TEST_F(ReplaySpaceCommand, PrintsTables) {
   EXPECT_THAT(run(fmt::format("space {} --repeats 2 --evaluations 10", path("a__one"))),
               AllOf(HasSubstr("a__one, strategy surrogate, 2 searches"), HasSubstr("stopped by evaluations: 2")));
-  EXPECT_THAT(run(fmt::format("spaces {} --repeats 2 --evaluations 10", directory_.string())),
+  EXPECT_THAT(run(fmt::format("spaces {} --repeats 2 --evaluations 10", directory_.path())),
               HasSubstr("geometric mean"));
 }
 
@@ -111,7 +109,7 @@ TEST_F(ReplaySpaceCommand, RefusesWhatMakesNoSense) {
   EXPECT_THROW(run(fmt::format("space {} --strategy best", path("a__one"))), CLI::ParseError);
   EXPECT_THROW(run(fmt::format("space {} --evaluations 0", path("a__one"))), CLI::ParseError);
   EXPECT_THROW(run("spaces /nonexistent"), Error);
-  EXPECT_THROW(run(fmt::format("spaces {} --kernels c", directory_.string())), Error);
+  EXPECT_THROW(run(fmt::format("spaces {} --kernels c", directory_.path())), Error);
   std::ofstream(path("c__one")) << "u,status,mean_ms,compile_ms\n1,ok,1,1\n";
   EXPECT_THROW(run(fmt::format("space {} --warm-start {}", path("a__one"), path("c__one"))), Error);
 }
