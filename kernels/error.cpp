@@ -40,6 +40,8 @@ class Category final : public std::error_category {
         return "the engine was shut down";
       case Errc::clock_failed:
         return "the device's clock ran backwards or stood still";
+      case Errc::invalid_model:
+        return "the learned model cannot be used";
     }
     return "unknown error";
   }

@@ -26,6 +26,7 @@ enum class Errc {
   forked,              // the engine or the database is used in a child process
   shut_down,           // the engine is being destroyed
   clock_failed,        // a device's clock ran backwards or stood still
+  invalid_model,       // a learned model is damaged, of another version, or for another operation
 };
 
 // hone's category; messages are sentences. Thread-safe.
