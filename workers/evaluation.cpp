@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <hone/error.hpp>
 
 #include "workers/solver_call.hpp"
@@ -10,6 +11,8 @@
 
 namespace hone::workers {
 namespace {
+
+constexpr const char* prepared_nothing = "its solver prepared nothing";
 
 std::string identity(const Candidate& candidate) {
   return fmt::format("{} {}", candidate.version, to_string(candidate));
@@ -26,11 +29,57 @@ Evaluation::Evaluation(const Subject& subject, Device& device, Stream& stream, S
       journal_(journal),
       options_(options) {}
 
+Evaluation::~Evaluation() { end_ahead(); }
+
 bool Evaluation::known(const Candidate& candidate) const { return entrants_.contains(identity(candidate)); }
 
+void Evaluation::prepare_ahead(const Candidate& candidate) {
+  std::string name = identity(candidate);
+  if (supervisor_.look_ahead() == 0 || quarantined(candidate)) return;
+  if (entrants_.contains(name) || ahead_.contains(name)) return;
+  std::string reason;
+  const auto target = call_solver(
+      [&]() -> std::optional<ValidCandidate> {
+        auto valid = validate(*subject_.operation, subject_.problem, device_, candidate, reason);
+        if (valid && !valid->solver->compiles(subject_.problem)) valid.reset();
+        return valid;
+      },
+      reason);
+  // Whatever is wrong with it is found again, and recorded, in its turn.
+  if (!target || !*target) return;
+  auto order = supervisor_.prepare_ahead(candidate, [target = **target, problem = subject_.problem, &device = device_] {
+    Preparation preparation;
+    try {
+      auto invoker = call_solver([&] { return target.solver->prepare(problem, target.configuration, device); },
+                                 preparation.reason);
+      if (invoker && !*invoker) preparation.reason = prepared_nothing;
+      preparation.invoker = std::move(invoker).value_or(nullptr);
+    } catch (...) {
+      preparation.error = std::current_exception();  // rethrown in the candidate's turn
+    }
+    return preparation;
+  });
+  if (order) ahead_.emplace(std::move(name), Ahead{**target, std::move(order)});
+}
+
+void Evaluation::end_ahead() {
+  ahead_.clear();
+  supervisor_.end_ahead();
+}
+
+std::optional<Evaluation::Ahead> Evaluation::take_ahead(const std::string& identity) {
+  auto node = ahead_.extract(identity);
+  if (!node) return {};
+  Ahead& ahead = node.mapped();
+  ahead.preparation = supervisor_.collect(*ahead.order);
+  return std::move(ahead);
+}
+
 Entrant* Evaluation::enter(const Candidate& candidate) {
-  const auto [place, is_new] = entrants_.try_emplace(identity(candidate));
+  const std::string name = identity(candidate);
+  const auto [place, is_new] = entrants_.try_emplace(name);
   if (!is_new) return place->second && place->second->contestant.invoker ? place->second.get() : nullptr;
+  std::optional<Ahead> ahead = take_ahead(name);
   if (!supervisor_.proceed()) {
     entrants_.erase(place);
     return nullptr;
@@ -41,7 +90,7 @@ Entrant* Evaluation::enter(const Candidate& candidate) {
   auto entrant = std::make_unique<Entrant>();
   entrant->contestant.candidate = candidate;
   entrant->trial = trials_.size();
-  entrant->contestant.invoker = prepare(candidate, trial);
+  entrant->contestant.invoker = prepare(candidate, std::move(ahead), trial);
   entrant->workspace = trial.workspace;
   const bool works = entrant->contestant.invoker && first_run(*entrant, trial);
   trials_.push_back(std::move(trial));
@@ -54,37 +103,62 @@ void Evaluation::refuse(const Candidate& candidate, std::string reason) {
   if (is_new) trials_.push_back({candidate, TrialStatus::not_applicable, {}, false, 0, std::move(reason)});
 }
 
-std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, Trial& trial) {
-  if (std::find(subject_.quarantined.begin(), subject_.quarantined.end(), candidate) != subject_.quarantined.end()) {
+bool Evaluation::quarantined(const Candidate& candidate) const {
+  return std::find(subject_.quarantined.begin(), subject_.quarantined.end(), candidate) != subject_.quarantined.end();
+}
+
+std::optional<ValidCandidate> Evaluation::admit(const Candidate& candidate, std::optional<Ahead>& ahead, Trial& trial) {
+  if (quarantined(candidate)) {
     trial.reason = "it is quarantined";
-    return nullptr;
+    return {};
   }
-  const auto valid = call_solver(
-      [&] { return validate(*subject_.operation, subject_.problem, device_, candidate, trial.reason); }, trial.reason);
-  if (!valid || !*valid) return nullptr;
-  const ValidCandidate& target = **valid;
-  trial.workspace = target.workspace;
+  std::optional<ValidCandidate> target;
+  if (ahead) {
+    target = std::move(ahead->target);
+  } else if (auto valid = call_solver(
+                 [&] { return validate(*subject_.operation, subject_.problem, device_, candidate, trial.reason); },
+                 trial.reason)) {
+    target = *std::move(valid);
+  }
+  if (!target) return {};
+  trial.workspace = target->workspace;
   make_operands();
-  if (target.workspace > options_.max_buffer_bytes - buffer_bytes_) {
+  if (target->workspace > options_.max_buffer_bytes - buffer_bytes_) {
     trial.reason =
         fmt::format("its workspace of {} bytes does not fit into max_buffer_bytes beside {} bytes of buffers",
-                    target.workspace, buffer_bytes_);
-    return nullptr;
+                    target->workspace, buffer_bytes_);
+    return {};
   }
-  if (target.workspace > 0 && !stream_.scratch(target.workspace)) {
-    trial.reason = fmt::format("the device has no memory for its workspace of {} bytes", target.workspace);
-    return nullptr;
+  if (target->workspace > 0 && !stream_.scratch(target->workspace)) {
+    trial.reason = fmt::format("the device has no memory for its workspace of {} bytes", target->workspace);
+    return {};
   }
+  return target;
+}
 
-  journal_.begin_attempt(subject_.problem, candidate);
-  supervisor_.begin(candidate);
-  auto invoker = call_solver([&] { return target.solver->prepare(subject_.problem, target.configuration, device_); },
-                             trial.reason);
-  supervisor_.end();
-  if (invoker && *invoker) return *invoker;
-  journal_.end_attempt(subject_.problem, candidate);
+std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, std::optional<Ahead> ahead,
+                                                   Trial& trial) {
+  const std::optional<ValidCandidate> target = admit(candidate, ahead, trial);
+  if (!target) return nullptr;
+  if (ahead && ahead->preparation) {
+    Preparation& preparation = *ahead->preparation;
+    if (preparation.error) std::rethrow_exception(preparation.error);
+    if (preparation.invoker) {
+      journal_.begin_attempt(subject_.problem, candidate);
+      return std::move(preparation.invoker);
+    }
+    trial.reason = std::move(preparation.reason);
+  } else {
+    journal_.begin_attempt(subject_.problem, candidate);
+    supervisor_.begin(candidate);
+    auto invoker = call_solver(
+        [&] { return target->solver->prepare(subject_.problem, target->configuration, device_); }, trial.reason);
+    supervisor_.end();
+    if (invoker && *invoker) return *std::move(invoker);
+    journal_.end_attempt(subject_.problem, candidate);
+    if (invoker) trial.reason = prepared_nothing;
+  }
   trial.status = TrialStatus::prepare_failed;
-  if (invoker) trial.reason = "its solver prepared nothing";
   return nullptr;
 }
 

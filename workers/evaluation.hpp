@@ -15,6 +15,7 @@
 #include "workers/sampling.hpp"
 #include "workers/stream_worker.hpp"
 #include "workers/supervisor.hpp"
+#include "workers/validation.hpp"
 
 namespace hone::workers {
 
@@ -33,6 +34,14 @@ class Evaluation {
   // All must outlive the evaluation.
   Evaluation(const Subject& subject, Device& device, Stream& stream, Supervisor& supervisor, Journal& journal,
              const WorkerOptions& options);
+  // Waits for what is being prepared ahead.
+  ~Evaluation();
+
+  // Begins to prepare a candidate that will be entered soon, on another thread, when that compiles and nothing speaks
+  // against the candidate. Those that are never entered leave no trial.
+  void prepare_ahead(const Candidate& candidate);
+  // What is prepared ahead and was not entered is given up; waits for what has begun.
+  void end_ahead();
 
   // The candidate, checked. nullptr when it does not work, which is a trial with its reason, or when the job was
   // cancelled, which is not. The pointer stays valid.
@@ -63,7 +72,17 @@ class Evaluation {
   const Trial& trial(const Entrant& entrant) const { return trials_[entrant.trial]; }
 
  private:
-  std::shared_ptr<const Invoker> prepare(const Candidate& candidate, Trial& trial);
+  // A candidate that is prepared ahead, or was.
+  struct Ahead {
+    ValidCandidate target;
+    std::shared_ptr<CompileThreads::Order> order;
+    std::optional<Preparation> preparation = {};
+  };
+  std::optional<Ahead> take_ahead(const std::string& identity);
+  bool quarantined(const Candidate& candidate) const;
+  // Validated, with room for its operands and workspace; else nothing, and the trial says why.
+  std::optional<ValidCandidate> admit(const Candidate& candidate, std::optional<Ahead>& ahead, Trial& trial);
+  std::shared_ptr<const Invoker> prepare(const Candidate& candidate, std::optional<Ahead> ahead, Trial& trial);
   bool first_run(Entrant& entrant, Trial& trial);
   void make_operands();
 
@@ -78,6 +97,7 @@ class Evaluation {
   std::uint64_t buffer_bytes_ = 0;
   std::vector<Trial> trials_;
   std::map<std::string, std::unique_ptr<Entrant>> entrants_;  // null: does not work
+  std::map<std::string, Ahead> ahead_;
 };
 
 }  // namespace hone::workers

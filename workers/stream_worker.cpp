@@ -8,6 +8,7 @@
 #include <exception>
 #include <future>
 #include <hone/error.hpp>
+#include <list>
 #include <mutex>
 #include <new>
 #include <stop_token>
@@ -49,23 +50,30 @@ void log_error(const char* what, const char* cause) {
 
 // Shared by the worker object and its thread, so that an abandoned thread keeps what it uses. `mutex` guards what says
 // so; members marked as the thread's belong to it alone.
-struct StreamWorker::State final : Supervisor, Journal {
+struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_this<State> {
   struct Task {
     Job job;
     Completion completion;
   };
 
   State(std::shared_ptr<Device> d, std::shared_ptr<Clock> c, std::shared_ptr<Journal> j, WorkerOptions o)
-      : device(std::move(d)), clock(std::move(c)), journal(std::move(j)), options(std::move(o)) {
+      : device(std::move(d)),
+        clock(std::move(c)),
+        journal(std::move(j)),
+        ahead_limit(o.look_ahead),
+        compile_threads(o.look_ahead),
+        options(std::move(o)) {
     if (!options.idle_time) options.idle_time = std::make_shared<IdleTime>();
   }
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<Clock> clock;
   const std::shared_ptr<Journal> journal;
+  const std::size_t ahead_limit;
   moodycamel::BlockingConcurrentQueue<std::unique_ptr<Task>> queue;  // null: look whether to end
   std::thread thread;                                                // the worker object's
   std::atomic<std::int64_t> total_busy{0};                           // ns
+  CompileThreads compile_threads;
 
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -74,16 +82,17 @@ struct StreamWorker::State final : Supervisor, Journal {
   bool paused = false;             // guarded
   bool cancelled = false;          // guarded
   bool abandoned = false;          // guarded
-  bool delivering = false;         // guarded; a call of journal or completion is in progress
+  int delivering = 0;              // guarded; calls of journal or completion in progress
   bool ended = false;              // guarded
   bool candidate_runs = false;     // guarded
   bool forgiven = false;           // guarded; a rest owed under a smaller share need not be taken
   std::optional<Running> running;  // guarded; of the present job, kept between runs to save its memory
+  std::list<Running> compiling;    // guarded; ahead of their turn, in the order in which they began
+  std::chrono::duration<double, std::nano> owed{0};  // guarded: rest that the share still demands
 
-  std::unique_ptr<Stream> stream;                    // the thread's
-  std::chrono::nanoseconds stretch_begin{0};         // the thread's: since when it has been busy
-  std::chrono::nanoseconds job_busy{0};              // the thread's: in the job's earlier stretches
-  std::chrono::duration<double, std::nano> owed{0};  // the thread's: rest that the share still demands
+  std::unique_ptr<Stream> stream;             // the thread's
+  std::chrono::nanoseconds stretch_begin{0};  // the thread's: since when it has been busy
+  std::chrono::nanoseconds job_busy{0};       // the thread's: in the job's earlier stretches
 
   bool stopping() const { return cancelled || abandoned; }
 
@@ -113,9 +122,13 @@ struct StreamWorker::State final : Supervisor, Journal {
   void end_stretch() {
     const std::chrono::nanoseconds stretch = std::max(clock->now() - stretch_begin, std::chrono::nanoseconds{0});
     job_busy += stretch;
-    total_busy.fetch_add(stretch.count(), std::memory_order_relaxed);
+    charge(stretch);
+  }
+  // Any thread.
+  void charge(std::chrono::nanoseconds worked) {
+    total_busy.fetch_add(worked.count(), std::memory_order_relaxed);
     const std::lock_guard lock(mutex);
-    owed += stretch * (1 / options.background_share - 1);
+    owed += worked * (1 / options.background_share - 1);
   }
   void wait_while_paused() {
     const std::chrono::nanoseconds before = clock->now();
@@ -126,28 +139,90 @@ struct StreamWorker::State final : Supervisor, Journal {
     pay(clock->now() - before);
   }
   void take_rest() {
-    while (owed >= least_rest) {
+    for (;;) {
       std::stop_token token;
+      std::chrono::nanoseconds due{0};
       {
         const std::lock_guard lock(mutex);
-        if (stopping()) return;
+        if (stopping() || owed < least_rest) return;
         if (std::exchange(forgiven, false)) {
           owed = {};
           return;
         }
         token = rest.get_token();
+        due = std::chrono::ceil<std::chrono::nanoseconds>(owed);
       }
       const std::chrono::nanoseconds before = clock->now();
-      clock->sleep(std::chrono::ceil<std::chrono::nanoseconds>(owed), token);
+      clock->sleep(due, token);
       pay(clock->now() - before);
       wait_while_paused();
     }
   }
-  void pay(std::chrono::nanoseconds idle) { owed = std::max<decltype(owed)>(owed - idle, decltype(owed){0}); }
+  void pay(std::chrono::nanoseconds idle) {
+    const std::lock_guard lock(mutex);
+    owed = std::max<decltype(owed)>(owed - idle, decltype(owed){0});
+  }
   // Called with the mutex held.
   void end_rest() {
     rest.request_stop();
     if (!stopping()) rest = std::stop_source();
+  }
+
+  // Supervisor, what is prepared ahead.
+
+  // The job takes the time, but it is the other thread that works.
+  template <class Function>
+  auto waiting(Function function) {
+    end_stretch();
+    const std::chrono::nanoseconds before = clock->now();
+    auto result = function();
+    stretch_begin = clock->now();
+    job_busy += std::max(stretch_begin - before, std::chrono::nanoseconds{0});
+    return result;
+  }
+
+  std::size_t look_ahead() const override { return ahead_limit; }
+  std::shared_ptr<CompileThreads::Order> prepare_ahead(const Candidate& candidate,
+                                                       CompileThreads::Function function) override {
+    const Problem problem = running->problem;  // changed by this thread only
+    return compile_threads.submit([state = shared_from_this(), problem, candidate, function = std::move(function)] {
+      return state->compile(problem, candidate, function);
+    });
+  }
+  std::optional<Preparation> collect(CompileThreads::Order& order) override {
+    return waiting([&] { return compile_threads.collect(order); });
+  }
+  void end_ahead() override {
+    waiting([&] {
+      compile_threads.clear();
+      return true;
+    });
+  }
+
+  // On a thread of compile_threads.
+  Preparation compile(const Problem& problem, const Candidate& candidate, const CompileThreads::Function& function) {
+    const std::chrono::nanoseconds begin = clock->now();
+    std::list<Running> entry;
+    entry.push_back({problem, candidate, begin});
+    const auto place = entry.begin();
+    {
+      const std::lock_guard lock(mutex);
+      compiling.splice(compiling.end(), entry);
+    }
+    Preparation preparation;
+    try {
+      begin_attempt(problem, candidate);
+      preparation = function();
+      end_attempt(problem, candidate);
+    } catch (...) {
+      preparation.error = std::current_exception();  // of the journal: rethrown where the candidate is entered
+    }
+    {
+      const std::lock_guard lock(mutex);
+      compiling.erase(place);
+    }
+    charge(std::max(clock->now() - begin, std::chrono::nanoseconds{0}));
+    return preparation;
   }
 
   // Journal: passes on until the worker is abandoned.
@@ -167,13 +242,13 @@ struct StreamWorker::State final : Supervisor, Journal {
     {
       const std::lock_guard lock(mutex);
       if (abandoned) return;
-      delivering = true;
+      ++delivering;
     }
     struct Done {
       State& state;
       ~Done() {
         const std::lock_guard lock(state.mutex);
-        state.delivering = false;
+        --state.delivering;
         state.changed.notify_all();
       }
     } done{*this};
@@ -270,6 +345,7 @@ StreamWorker::StreamWorker(std::shared_ptr<Device> device, std::shared_ptr<Clock
       return;
     }
     state->loop();
+    state->compile_threads.join();
     state->stream.reset();
     const std::lock_guard lock(state->mutex);
     state->ended = true;
@@ -306,11 +382,13 @@ bool StreamWorker::submit(Job job, Completion completion) {
 void StreamWorker::pause() noexcept {
   const std::lock_guard lock(state_->mutex);
   state_->paused = true;
+  state_->compile_threads.pause();
 }
 
 void StreamWorker::resume() noexcept {
   const std::lock_guard lock(state_->mutex);
   state_->paused = false;
+  state_->compile_threads.resume();
   state_->changed.notify_all();
 }
 
@@ -328,6 +406,7 @@ void StreamWorker::cancel() noexcept {
   const std::lock_guard lock(state_->mutex);
   if (state_->cancelled) return;
   state_->cancelled = true;
+  state_->compile_threads.cancel();
   state_->end_rest();
   state_->changed.notify_all();
   state_->queue.enqueue(nullptr);
@@ -335,8 +414,11 @@ void StreamWorker::cancel() noexcept {
 
 std::optional<Running> StreamWorker::running() const {
   const std::lock_guard lock(state_->mutex);
-  if (!state_->candidate_runs) return {};
-  return state_->running;
+  const bool measuring = state_->candidate_runs;
+  if (!state_->compiling.empty() && (!measuring || state_->compiling.front().since < state_->running->since)) {
+    return state_->compiling.front();
+  }
+  return measuring ? state_->running : std::nullopt;
 }
 
 bool StreamWorker::wait(std::chrono::nanoseconds timeout) {
@@ -347,11 +429,12 @@ bool StreamWorker::wait(std::chrono::nanoseconds timeout) {
 void StreamWorker::abandon() noexcept {
   std::unique_lock lock(state_->mutex);
   state_->abandoned = true;
+  state_->compile_threads.leave();
   state_->end_rest();
   state_->changed.notify_all();
   state_->queue.enqueue(nullptr);
   if (state_->thread.get_id() == std::this_thread::get_id()) return;
-  state_->changed.wait(lock, [&] { return !state_->delivering; });
+  state_->changed.wait(lock, [&] { return state_->delivering == 0; });
 }
 
 std::chrono::nanoseconds StreamWorker::busy() const noexcept {

@@ -15,7 +15,8 @@
 
 namespace hone::workers {
 
-// What a worker tells while it works. Called on the worker's thread.
+// What a worker tells while it works. Called on the worker's thread; attempts also on those that prepare candidates
+// ahead, at any time between begin and end of a job.
 class Journal {
  public:
   virtual ~Journal() = default;
@@ -32,6 +33,9 @@ struct WorkerOptions {
   std::uint64_t seed = 1;          // of operand contents
   bool cold_cache = false;         // every sample is one launch after the caches were flushed
   SamplingOptions sampling = {};   // its cold_cache is ignored
+  // A tuning job prepares so many candidates ahead of their turn while others are measured, each on a thread of its
+  // own. For solvers that compile. Zero: none. Holds from the worker's construction on.
+  std::size_t look_ahead = 2;
   // What was learned of the device's idle time, to be shared by its workers; null: the worker learns for itself.
   std::shared_ptr<IdleTime> idle_time = {};
 };
@@ -61,8 +65,9 @@ class StreamWorker {
   // completion is logged.
   bool submit(Job job, Completion completion);
 
-  // Between two rounds of runs the worker waits while it is paused, and rests so that its busy share of wall time stays
-  // within background_share. New options hold for later jobs, the share at once.
+  // Between two rounds of runs the worker waits while it is paused, and rests so that its busy share of wall time,
+  // threads that prepare ahead included, stays within background_share. New options hold for later jobs, the share at
+  // once.
   void pause() noexcept;
   void resume() noexcept;
   void set_options(WorkerOptions options) noexcept;
@@ -70,13 +75,13 @@ class StreamWorker {
   // For good: the running job ends at the next opportunity with stop = cancelled and what it has so far, waiting jobs
   // end without having begun, and the thread ends.
   void cancel() noexcept;
-  // What runs right now, for a watchdog.
+  // What runs or is prepared right now, for a watchdog; of several the one that began first.
   std::optional<Running> running() const;
-  // True when the thread has ended within `timeout` after cancel().
+  // True when all threads have ended within `timeout` after cancel().
   bool wait(std::chrono::nanoseconds timeout);
-  // Leaves the thread alone for good: it keeps what it uses alive, and neither journal nor completions are called any
-  // more when this returns (it waits for such a call in progress, unless it is itself made from one). The destructor
-  // does not wait for the thread, which ends as soon as its candidate comes back.
+  // Leaves the threads alone for good: they keep what they use alive, and neither journal nor completions are called
+  // any more when this returns (it waits for such a call in progress, unless it is itself made from one). The
+  // destructor does not wait for the threads, which end as soon as their candidates come back.
   void abandon() noexcept;
 
   std::chrono::nanoseconds busy() const noexcept;

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <hone/candidate.hpp>
+#include <memory>
+#include <optional>
+
+#include "workers/compile_threads.hpp"
 
 namespace hone::workers {
 
@@ -18,6 +23,17 @@ class Supervisor {
   virtual void end() noexcept = 0;
   // Time worked on this job so far; waits are not counted.
   virtual std::chrono::nanoseconds busy() const = 0;
+
+  // How many candidates may be prepared ahead of their turn; 0: none.
+  virtual std::size_t look_ahead() const { return 0; }
+  // Prepares the candidate on another thread, bracketed there for the watchdog and by the journal's marker.
+  virtual std::shared_ptr<CompileThreads::Order> prepare_ahead(const Candidate&, CompileThreads::Function) {
+    return nullptr;
+  }
+  // As CompileThreads::collect.
+  virtual std::optional<Preparation> collect(CompileThreads::Order&) { return {}; }
+  // Nothing is prepared ahead any more when this returns.
+  virtual void end_ahead() {}
 };
 
 }  // namespace hone::workers

@@ -1,6 +1,7 @@
 #include "workers/tuning.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 #include "workers/finals.hpp"
@@ -22,8 +23,9 @@ constexpr double search_share = 0.8;
 struct SpaceSearch {
   std::shared_ptr<const Solver> solver;
   SearchSpace space;
+  bool compiles = false;
   std::unique_ptr<Strategy> strategy = {};
-  std::uint64_t points = 0;
+  std::uint64_t points = 0;                               // suggested
   double best = std::numeric_limits<double>::infinity();  // score
   bool exhausted = false;
 
@@ -36,20 +38,32 @@ struct SpaceSearch {
   }
 };
 
+// A candidate whose turn comes before the search, or why it cannot be named.
+struct Turn {
+  Candidate candidate;
+  std::string refusal = {};
+};
+
+// What a search suggested, until it is evaluated.
+struct Suggestion {
+  SpaceSearch* search = nullptr;
+  Configuration configuration;
+  Candidate candidate;
+};
+
 class Tuning {
  public:
   Tuning(const TuneJob& job, Evaluation& evaluation, Outcome& outcome)
       : job_(job), evaluation_(evaluation), outcome_(outcome), ranking_(evaluation, job.tie_margin) {}
 
   void run() {
+    const std::vector<Turn> turns = first_turns();
+    prepare_ahead(turns, 0);
     // Whatever the budget: without a time of the incumbent nothing could be said at the end.
     if (evaluation_.supervisor().proceed()) evaluate_now(job_.incumbent);
-    const auto& solvers = job_.subject.operation->solvers();
-    for (const Candidate& candidate : job_.first) {
-      if (may_use(find_solver(*job_.subject.operation, candidate.solver).get())) evaluate(candidate);
-    }
-    for (const auto& solver : solvers) evaluate_default(*solver);
+    evaluate_in_turn(turns);
     if (job_.search_parameters) search();
+    evaluation_.end_ahead();
     if (outcome_.stop == StopReason::cancelled) return;
     if (outcome_.stop == StopReason::none) outcome_.stop = StopReason::exhausted;
     confirm();
@@ -95,36 +109,82 @@ class Tuning {
     return score;
   }
 
-  void evaluate_default(const Solver& solver) {
-    if (!may_use(&solver)) return;
+  // The given ones, then each solver's default.
+  std::vector<Turn> first_turns() {
+    std::vector<Turn> turns;
+    for (const Candidate& candidate : job_.first) {
+      if (may_use(find_solver(*job_.subject.operation, candidate.solver).get())) turns.push_back({candidate});
+    }
+    for (const auto& solver : job_.subject.operation->solvers()) {
+      if (auto turn = default_turn(*solver)) turns.push_back(*std::move(turn));
+    }
+    return turns;
+  }
+
+  std::optional<Turn> default_turn(const Solver& solver) {
+    if (!may_use(&solver)) return {};
     std::string reason;
     const auto applicable =
         call_solver([&] { return !solver.applicable(job_.subject.problem, evaluation_.device()).has_value(); }, reason);
-    if (applicable && !*applicable) return;
-    const auto candidate =
+    if (applicable && !*applicable) return {};
+    auto candidate =
         call_solver([&] { return default_candidate(solver, job_.subject.problem, evaluation_.device()); }, reason);
-    if (candidate) {
-      evaluate(*candidate);
-    } else {
-      evaluation_.refuse({std::string(solver.id()), solver.version(), ""}, reason);
+    if (candidate) return Turn{*std::move(candidate)};
+    return Turn{{std::string(solver.id()), solver.version(), ""}, std::move(reason)};
+  }
+
+  void evaluate_in_turn(const std::vector<Turn>& turns) {
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      prepare_ahead(turns, i + 1);
+      if (turns[i].refusal.empty()) {
+        evaluate(turns[i].candidate);
+      } else {
+        evaluation_.refuse(turns[i].candidate, turns[i].refusal);
+      }
+    }
+  }
+
+  void prepare_ahead(const std::vector<Turn>& turns, std::size_t next) {
+    const std::size_t end = std::min(turns.size(), next + evaluation_.supervisor().look_ahead());
+    for (; next < end; ++next) {
+      if (turns[next].refusal.empty()) evaluation_.prepare_ahead(turns[next].candidate);
     }
   }
 
   void search() {
     open_searches();
     while (true) {
+      suggest_ahead();
+      if (suggestions_.empty() || !within_budget()) return;
+      const Suggestion next = std::move(suggestions_.front());
+      suggestions_.pop_front();
+      evaluate_point(next);
+    }
+  }
+
+  // What is suggested before earlier outcomes are known is a worse guess: only as far ahead as compiling needs.
+  void suggest_ahead() {
+    std::uint64_t wanted = 1 + evaluation_.supervisor().look_ahead();
+    if (const std::uint64_t most = job_.budget.evaluations; most > 0) {
+      wanted = std::clamp<std::uint64_t>(most - std::min(most, evaluation_.evaluations()), 1, wanted);
+    }
+    while (suggestions_.size() < wanted) {
       SpaceSearch* next = nullptr;
       for (SpaceSearch& search : searches_) {
         if (search.exhausted) continue;
         if (!next || search.debt(ranking_.best_score()) < next->debt(ranking_.best_score())) next = &search;
       }
-      if (!next || !within_budget()) return;
+      if (!next || (!suggestions_.empty() && !next->compiles)) return;
       const auto configuration = next->strategy->suggest();
       if (!configuration) {
         next->exhausted = true;
         continue;
       }
-      evaluate_point(*next, *configuration);
+      ++next->points;
+      const Solver& solver = *next->solver;
+      suggestions_.push_back(
+          {next, *configuration, {std::string(solver.id()), solver.version(), configuration->text()}});
+      if (next->compiles) evaluation_.prepare_ahead(suggestions_.back().candidate);
     }
   }
 
@@ -141,6 +201,7 @@ class Tuning {
           reason);
       if (!space || space->empty()) continue;
       SpaceSearch search{.solver = solver, .space = *space};
+      search.compiles = call_solver([&] { return solver->compiles(job_.subject.problem); }, reason).value_or(false);
       search.strategy = make_strategy(strategy_names().front(), search.space, {.seed = job_.seed});
       for (const auto& [candidate, score] : scores_) {
         if (candidate.solver != solver->id() || candidate.version != solver->version()) continue;
@@ -174,13 +235,11 @@ class Tuning {
     }
   }
 
-  void evaluate_point(SpaceSearch& search, const Configuration& configuration) {
+  void evaluate_point(const Suggestion& suggestion) {
     const Entrant* best_before = ranking_.best();
-    const Candidate candidate{std::string(search.solver->id()), search.solver->version(), configuration.text()};
-    const auto score = evaluate(candidate);
-    if (!evaluation_.known(candidate)) return;
-    ++search.points;
-    observe(search, configuration, score);
+    const auto score = evaluate(suggestion.candidate);
+    if (!evaluation_.known(suggestion.candidate)) return;
+    observe(*suggestion.search, suggestion.configuration, score);
     without_improvement_ = ranking_.best() == best_before ? without_improvement_ + 1 : 0;
   }
 
@@ -212,6 +271,7 @@ class Tuning {
   Entrant* incumbent_ = nullptr;
   std::vector<std::pair<Candidate, std::optional<double>>> scores_;
   std::vector<SpaceSearch> searches_;
+  std::deque<Suggestion> suggestions_;
   std::uint64_t without_improvement_ = 0;
 };
 

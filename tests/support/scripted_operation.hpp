@@ -58,6 +58,7 @@ struct Script {
   std::vector<std::int64_t> defaults = {};                         // values of the default configuration
   std::function<double(const Configuration&)> configured = {};     // factor of `time`
   std::function<double(std::chrono::nanoseconds)> own_speed = {};  // factor of `time` at a time of the clock
+  std::function<void(const Configuration&)> compiler = {};         // what a preparation does, on its thread
 };
 
 class ScriptedSolver final : public SolverFor<Doubling> {
@@ -92,6 +93,7 @@ class ScriptedSolver final : public SolverFor<Doubling> {
       default:
         break;
     }
+    if (script_.compiler) script_.compiler(configuration);
     const double factor = script_.configured ? script_.configured(configuration) : 1.0;
     return make_invoker([this, problem, factor, target = &dynamic_cast<ScriptedDevice&>(device)](
                             Stream& stream, const Arguments& arguments) {
