@@ -11,10 +11,13 @@
 #include <thread>
 
 #include "kernels/rule_expression.hpp"
+#include "tests/support/small_space.hpp"
 
 namespace hone {
 namespace {
 
+using test::make_small_space;
+using test::SmallSpace;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -298,63 +301,6 @@ TEST_F(RuleText, ErrorsNameTheColumn) {
   EXPECT_THAT(error("a @ 1"), HasSubstr("column 3: '@'"));
   EXPECT_THAT(error(std::string(300, '(') + "a" + std::string(300, ')')), HasSubstr("nested too deeply"));
   EXPECT_THAT(error(std::string(20000, ' ')), HasSubstr("at most 16384"));
-}
-
-// A random small space and, as its own witness, the rules as plain functions.
-struct SmallSpace {
-  SearchSpace space;
-  std::vector<std::vector<std::int64_t>> values;
-  std::vector<std::function<bool(const std::vector<std::int64_t>&)>> rules;
-
-  std::vector<std::vector<std::int64_t>> brute_force() const {
-    std::vector<std::vector<std::int64_t>> all = {{}};
-    for (const auto& choices : values) {
-      std::vector<std::vector<std::int64_t>> longer;
-      for (const auto& prefix : all) {
-        for (const std::int64_t value : choices) {
-          longer.push_back(prefix);
-          longer.back().push_back(value);
-        }
-      }
-      all = std::move(longer);
-    }
-    std::erase_if(all, [&](const auto& point) {
-      return !std::all_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule(point); });
-    });
-    return all;
-  }
-};
-
-SmallSpace make_small_space() {
-  SmallSpace small;
-  const auto parameters = *rc::gen::inRange<std::size_t>(1, 6);
-  for (std::size_t i = 0; i < parameters; ++i) {
-    small.values.push_back(*rc::gen::resize(
-        4, rc::gen::nonEmpty(rc::gen::unique<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 9)))));
-    small.space.integer(numbered(i), small.values.back());
-  }
-  const auto rules = *rc::gen::inRange(0, 4);
-  for (int i = 0; i < rules; ++i) {
-    const auto a = *rc::gen::inRange<std::size_t>(0, parameters);
-    const auto b = *rc::gen::inRange<std::size_t>(0, parameters);
-    const auto limit = *rc::gen::inRange<std::int64_t>(0, 12);
-    const std::string first = numbered(a);
-    const std::string second = numbered(b);
-    switch (*rc::gen::inRange(0, 3)) {
-      case 0:
-        small.space.rule(first + " + " + second + " <= " + std::to_string(limit));
-        small.rules.emplace_back([=](const auto& v) { return v[a] + v[b] <= limit; });
-        break;
-      case 1:
-        small.space.rule(first + " % " + second + " == 0");
-        small.rules.emplace_back([=](const auto& v) { return v[b] != 0 && v[a] % v[b] == 0; });
-        break;
-      default:
-        small.space.rule({first, second}, [limit](auto v) { return v[0] * v[1] != limit; });
-        small.rules.emplace_back([=](const auto& v) { return v[a] * v[b] != limit; });
-    }
-  }
-  return small;
 }
 
 RC_GTEST_PROP(SearchSpaceProperty, EnumerationIsFilteredBruteForce, ()) {
