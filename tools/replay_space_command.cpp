@@ -291,7 +291,8 @@ void add_common(CLI::App& command, const std::shared_ptr<Options>& options) {
   command.add_option("--exploration", options->exploration, "Share of suggestions drawn at random")
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--patience", options->patience, "Stop after so many evaluations without improvement");
-  command.add_flag("--screening", options->screening, "Drop slow candidates after one warm-up run or one run");
+  command.add_flag("--screening", options->screening,
+                   "Drop a candidate as soon as its first runs are all slower than the best one's");
   command.add_option("--target", options->target, "Report what it takes to come within this ratio of the optimum")
       ->check(CLI::Range(1.0, 1000.0));
   command.add_option("--threads", options->threads, "Searches that run at the same time")->check(CLI::Range(1, 256));

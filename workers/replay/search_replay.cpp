@@ -25,6 +25,7 @@ class Bench {
     bool complete = false;  // all runs were taken
     std::optional<Strategy::Time> warm_up = {};
     std::optional<Strategy::Time> first = {};  // the run after it
+    Strategy::Time steady{0};                  // mean of all runs after the warm-up
   };
 
   // `best` is the best complete result so far, if any.
@@ -61,11 +62,26 @@ class Bench {
           result.time = *best->time * (*result.first / *best->first);
           return result;
         }
+        Strategy::Time least = *result.first;
+        for (const auto& look : options.gates.race) {
+          if (!best || runs <= 1 + look.runs) break;
+          while (taken < 1 + look.runs) {
+            const auto time = run(1);
+            if (!time) return {};
+            least = std::min(least, *time);
+          }
+          if (least > best->steady * look.factor) {
+            result.time = *best->time * (least / best->steady);
+            return result;
+          }
+        }
       }
     }
     if (taken < std::max<std::size_t>(runs, 1) && !run(std::max<std::size_t>(runs, 1) - taken)) return {};
     result.time = Strategy::Time(sum) / static_cast<double>(taken);
     result.complete = true;
+    const bool warmed_up = result.warm_up && taken > 1;
+    result.steady = warmed_up ? (Strategy::Time(sum) - *result.warm_up) / static_cast<double>(taken - 1) : *result.time;
     return result;
   }
 

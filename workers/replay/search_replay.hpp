@@ -1,6 +1,7 @@
 // Searches of recorded spaces in virtual time, and how good they are.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +17,16 @@ namespace hone::workers {
 
 // Two gates before all runs of a candidate are taken: it is dropped when its warm-up run is beyond `warm_up` times the
 // warm-up run of the best one so far, or the run after it is beyond `run` times the best one's. Like is compared with
-// like: where clocks wake up slowly, first runs take several times the mean.
+// like: where clocks wake up slowly, first runs take several times the mean. Then it races: it is dropped when
+// every one of its first runs was beyond the mean of the best one's, by a factor that falls as runs are added.
 struct ScreeningGates {
   double warm_up = 2.0;
   double run = 1.5;
+  struct Look {
+    std::size_t runs;  // after the warm-up
+    double factor;
+  };
+  std::array<Look, 2> race{{{3, 1.1}, {6, 1.03}}};
 };
 
 struct SearchReplayOptions {

@@ -120,6 +120,21 @@ TEST(SearchReplay, GatesDropSlowCandidatesEarly) {
   EXPECT_EQ(steps[3].device_time, 17200us);
 }
 
+TEST(SearchReplay, WhatIsSlowerInEveryRunIsDroppedEarly) {
+  const auto space = parse("1,ok,1,0\n2,ok,1.2,0\n3,ok,1.05,0\n4,ok,1.05,0\n5,ok,0.5,0\n",
+                           "t0,t1,t2,t3,t4,t5,t6,t7\n1,1,1,1,1,1,1,1\n1,1.2,1.2,1.2,1.2,1.2,1.2,1.2\n"
+                           "1,1.05,1.05,1.05,1.05,1.05,1.05,1.05\n1,1.05,1.05,1.05,1.05,1,1.05,1.05\n"
+                           "0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5\n");
+  const auto strategy = make_strategy("exhaustive", space->space());
+  const auto steps = replay_search(space, *strategy, {.stop = {}, .screening = true}).steps;
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps[1].device_time - steps[0].device_time, 4600us) << "after three runs";
+  EXPECT_EQ(steps[2].device_time - steps[1].device_time, 7300us) << "after six runs";
+  EXPECT_EQ(steps[3].device_time - steps[2].device_time, 8300us) << "one run was as fast as the best";
+  EXPECT_EQ(steps[4].device_time - steps[3].device_time, 4ms);
+  EXPECT_EQ(steps[4].ratio, 1);
+}
+
 TEST(SearchReplay, SaysWhyItStopped) {
   const auto space = parse("1,ok,4,0\n2,compile_failed,,50\n3,ok,2,0\n4,ok,3,0\n");
   const auto stop = [&](StopRule rule) {
