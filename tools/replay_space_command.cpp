@@ -38,6 +38,7 @@ struct Options {
   std::string warm_start;
   std::size_t warm_count = 10;
   bool screening = false;
+  std::size_t look_ahead = 0;
   double target = 1.05;
   std::uint64_t patience = 0;
   std::vector<std::string> kernels;
@@ -111,9 +112,10 @@ std::vector<SearchReplay> searches(const std::shared_ptr<const RecordedSpace>& s
             workers::make_strategy(options.strategy, space->space(),
                                    {.seed = options.seed + i, .first = first, .exploration = options.exploration});
         const std::size_t most = *std::max_element(options.evaluations.begin(), options.evaluations.end());
-        all[i] = workers::replay_search(
-            space, *strategy,
-            {.stop = {.evaluations = most, .patience = options.patience}, .screening = options.screening});
+        all[i] = workers::replay_search(space, *strategy,
+                                        {.stop = {.evaluations = most, .patience = options.patience},
+                                         .screening = options.screening,
+                                         .look_ahead = options.look_ahead});
       }
     } catch (...) {
       const std::lock_guard lock(failing);
@@ -291,6 +293,10 @@ void add_common(CLI::App& command, const std::shared_ptr<Options>& options) {
   command.add_option("--exploration", options->exploration, "Share of suggestions drawn at random")
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--patience", options->patience, "Stop after so many evaluations without improvement");
+  command
+      .add_option("--look-ahead", options->look_ahead,
+                  "Suggest and compile so many candidates before earlier outcomes are known")
+      ->check(CLI::Range(0, 64));
   command.add_flag("--screening", options->screening,
                    "Drop a candidate as soon as its first runs are all slower than the best one's");
   command.add_option("--target", options->target, "Report what it takes to come within this ratio of the optimum")

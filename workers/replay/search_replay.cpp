@@ -1,8 +1,10 @@
 #include "workers/replay/search_replay.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <hone/error.hpp>
 #include <optional>
+#include <vector>
 
 #include "workers/replay/replay_device.hpp"
 
@@ -86,7 +88,6 @@ class Bench {
   }
 
   std::chrono::nanoseconds device_time() const { return device_time_; }
-  std::chrono::nanoseconds wall_time() const { return clock_->now(); }
 
  private:
   std::shared_ptr<const RecordedSpace> space_;
@@ -98,6 +99,34 @@ class Bench {
   std::chrono::nanoseconds device_time_{0};
 };
 
+// What a clock on the wall shows while one thread measures and others compile.
+class WallTime {
+ public:
+  explicit WallTime(std::size_t compile_threads) : free_(compile_threads) {}
+
+  // When a candidate that is suggested now will be compiled; without threads that waits for its turn.
+  std::chrono::nanoseconds compiled(std::chrono::nanoseconds compile) {
+    if (free_.empty()) return std::chrono::nanoseconds{0};
+    const auto thread = std::min_element(free_.begin(), free_.end());
+    *thread = std::max(*thread, now_) + compile;
+    return *thread;
+  }
+  void measure(std::chrono::nanoseconds ready, std::chrono::nanoseconds compile, std::chrono::nanoseconds runs) {
+    now_ = free_.empty() ? now_ + compile + runs : std::max(now_, ready) + runs;
+  }
+  std::chrono::nanoseconds now() const { return now_; }
+
+ private:
+  std::vector<std::chrono::nanoseconds> free_;  // of each thread: from when on
+  std::chrono::nanoseconds now_{0};
+};
+
+struct Suggestion {
+  Configuration configuration;
+  std::chrono::nanoseconds compile{0};
+  std::chrono::nanoseconds ready{0};
+};
+
 }  // namespace
 
 SearchReplay replay_search(const std::shared_ptr<const RecordedSpace>& space, Strategy& strategy,
@@ -107,21 +136,35 @@ SearchReplay replay_search(const std::shared_ptr<const RecordedSpace>& space, St
   SearchProgress progress;
   std::optional<Bench::Result> best;
   double ratio = space->worst() / space->best();
+  WallTime wall(options.look_ahead);
+  std::deque<Suggestion> ahead;
+  const auto row_of = [&](const Configuration& c) -> const RecordedSpace::Row& {
+    return space->rows()[*space->row_of(c)];
+  };
   while ((replay.stop = stop_reason(options.stop, progress)) == StopReason::none) {
-    const auto next = strategy.suggest();
-    if (!next) {
+    while (ahead.size() <= options.look_ahead) {
+      const auto next = strategy.suggest();
+      if (!next) break;
+      const auto compile = std::chrono::round<std::chrono::nanoseconds>(row_of(*next).compile);
+      ahead.push_back({*next, compile, wall.compiled(compile)});
+    }
+    if (ahead.empty()) {
       replay.stop = StopReason::exhausted;
       break;
     }
-    const Bench::Result result = bench.evaluate(*next, options, best);
-    strategy.observe(*next, result.time);
+    const Suggestion next = std::move(ahead.front());
+    ahead.pop_front();
+    const std::chrono::nanoseconds before = bench.device_time();
+    const Bench::Result result = bench.evaluate(next.configuration, options, best);
+    wall.measure(next.ready, next.compile, bench.device_time() - before);
+    strategy.observe(next.configuration, result.time);
     progress.add(result.complete ? result.time : std::nullopt);
-    progress.elapsed = bench.wall_time();
+    progress.elapsed = wall.now();
     if (result.complete && result.time && (!best || *result.time < *best->time)) {
       best = result;
-      ratio = space->rows()[*space->row_of(*next)].mean / space->best();
+      ratio = row_of(next.configuration).mean / space->best();
     }
-    replay.steps.push_back({ratio, bench.device_time(), bench.wall_time()});
+    replay.steps.push_back({ratio, bench.device_time(), wall.now()});
   }
   return replay;
 }

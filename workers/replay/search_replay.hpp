@@ -33,13 +33,16 @@ struct SearchReplayOptions {
   StopRule stop = {.evaluations = 200};
   bool screening = false;
   ScreeningGates gates = {};
+  // So many candidates are suggested, and compiled on a thread each, before the outcome of the one before them is
+  // known.
+  std::size_t look_ahead = 0;
 };
 
 // After one more evaluation, failed ones included.
 struct SearchStep {
   double ratio = 0;                         // best found over optimum, by recorded means; the worst while nothing ran
   std::chrono::nanoseconds device_time{0};  // of all runs so far
-  std::chrono::nanoseconds wall_time{0};    // runs and compiling
+  std::chrono::nanoseconds wall_time{0};    // runs and compiling, the one during the other where it looks ahead
 };
 
 struct SearchReplay {

@@ -135,6 +135,23 @@ TEST(SearchReplay, WhatIsSlowerInEveryRunIsDroppedEarly) {
   EXPECT_EQ(steps[4].ratio, 1);
 }
 
+// Two compile threads: the third candidate's compiler waits for a thread, and its measurement for both.
+TEST(SearchReplay, LookingAheadCompilesDuringMeasurements) {
+  const auto space = parse("1,ok,4,10\n2,ok,4,10\n3,ok,4,10\n4,ok,4,1\n");
+  const auto wall_times = [&](std::size_t look_ahead) {
+    std::vector<std::chrono::nanoseconds> times;
+    const auto strategy = make_strategy("exhaustive", space->space());
+    for (const SearchStep& step : replay_search(space, *strategy, {.stop = {}, .look_ahead = look_ahead}).steps) {
+      times.push_back(step.wall_time);
+    }
+    return times;
+  };
+  using Times = std::vector<std::chrono::nanoseconds>;
+  EXPECT_EQ(wall_times(0), (Times{14ms, 28ms, 42ms, 47ms}));
+  // Two threads compile 1 and 2 until 10 ms, 3 until 20 ms, 4 from 14 ms on until 15 ms.
+  EXPECT_EQ(wall_times(2), (Times{14ms, 18ms, 24ms, 28ms}));
+}
+
 TEST(SearchReplay, SaysWhyItStopped) {
   const auto space = parse("1,ok,4,0\n2,compile_failed,,50\n3,ok,2,0\n4,ok,3,0\n");
   const auto stop = [&](StopRule rule) {
