@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/background_priority.hpp"
+
 namespace hone::workers {
 
 struct CompileThreads::Order {
@@ -60,6 +62,7 @@ std::shared_ptr<CompileThreads::Order> CompileThreads::submit(Function function)
 }
 
 void CompileThreads::loop(Shared& shared) {
+  yield_to_others();
   std::unique_lock lock(shared.mutex);
   for (;;) {
     shared.changed.wait(lock, [&] { return shared.cancelled || (!shared.paused && !shared.waiting.empty()); });

@@ -23,7 +23,8 @@ struct Preparation {
   std::exception_ptr error = {};                // no failure of the candidate: it ends the job
 };
 
-// Thread-safe. Preparations begin in the order of submission; what has begun is never interrupted.
+// Thread-safe. Preparations begin in the order of submission; what has begun is never interrupted. Whatever the device,
+// preparing is work for the processor: the threads have background priority.
 class CompileThreads {
  public:
   // One that was submitted.

@@ -1,6 +1,9 @@
 #include "workers/compile_threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -29,6 +32,16 @@ TEST(CompileThreads, RunOrdersInTurnOnThreadsOfTheirOwn) {
   const std::thread::id ran = first.get_future().get();
   EXPECT_NE(ran, std::this_thread::get_id());
   EXPECT_EQ(second.get_future().get(), ran);
+}
+
+TEST(CompileThreads, YieldToTheProgramsOwnThreads) {
+  CompileThreads threads(1);
+  std::promise<int> nice;
+  threads.submit([&] {
+    nice.set_value(getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid))));
+    return nothing();
+  });
+  EXPECT_GE(nice.get_future().get(), 10);
 }
 
 TEST(CompileThreads, CollectWaitsForWhatHasBegun) {

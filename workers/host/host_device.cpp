@@ -1,6 +1,3 @@
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -9,7 +6,9 @@
 #include <hone/device.hpp>
 #include <hone/error.hpp>
 #include <new>
+#include <utility>
 
+#include "workers/background_priority.hpp"
 #include "workers/host/processor.hpp"
 #include "workers/host/run_delay.hpp"
 
@@ -38,7 +37,7 @@ class HostStream final : public Stream {
 
   std::error_code time(const std::function<std::error_code()>& launch, int count,
                        std::chrono::nanoseconds& elapsed) noexcept override {
-    if (yields_) yield_to_others();
+    if (std::exchange(yields_, false)) workers::yield_to_others();
     // What the thread waited for a processor while others had it is no part of the kernel's time. It is asked for
     // outside the timed span, which it would lengthen.
     const auto delay_before = run_delay_.total();
@@ -66,16 +65,6 @@ class HostStream final : public Stream {
   }
 
  private:
-  // Background work runs on a worker's own thread, whose share of a busy processor is cut here. Linux keeps this
-  // setting by thread; it cannot be raised again without privilege, which a worker never wants.
-  void yield_to_others() noexcept {
-    yields_ = false;
-    const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-    if (getpid() == static_cast<pid_t>(thread)) return;  // a program's main thread is nobody's worker
-    constexpr int background_nice = 10;
-    if (getpriority(PRIO_PROCESS, thread) < background_nice) setpriority(PRIO_PROCESS, thread, background_nice);
-  }
-
   bool yields_;
   workers::host::RunDelay run_delay_;
   std::unique_ptr<std::byte, Free> scratch_;
