@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <hone/device.hpp>
 #include <hone/environment.hpp>
-#include <hone/operation.hpp>
 #include <hone/problem.hpp>
 #include <memory>
 #include <optional>
@@ -33,7 +31,7 @@ struct Pick {
 
 struct Advice {
   Confidence confidence = Confidence::unsure;
-  std::vector<Pick> picks = {};  // best first; none when unsure
+  std::vector<Pick> picks = {};  // best first; when sure, rivals after it that it should be verified against
   std::string reason = {};       // why it is unsure; no values of this problem
 };
 
@@ -54,6 +52,13 @@ class Heuristic {
 // The model in the file, written by `hone learn train`, for problems of the type. Throws Error(invalid_model) naming
 // the file and what is wrong: it cannot be read, is damaged or of another version, or is for another operation.
 std::shared_ptr<const Heuristic> load_heuristic(const std::string& file, const ProblemType& type);
+
+class Operation;
+
+// The operation with another heuristic, or with its first one: `engine.add(with_heuristic(gemm::operation(),
+// load_heuristic("gemm.model", problem_type<gemm::Problem>())))`. Null takes the operation's own away.
+std::shared_ptr<const Operation> with_heuristic(std::shared_ptr<const Operation> operation,
+                                                std::shared_ptr<const Heuristic> heuristic);
 
 // The class of environments that a model trained in this one is good for.
 std::string environment_class(const Environment& environment);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <hone/data_type.hpp>
+#include <hone/heuristic.hpp>
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
 #include <map>
@@ -52,6 +53,8 @@ class Operation {
   virtual std::uint64_t workspace_limit(const Problem&) const { return UINT64_MAX; }
   // Library versions as loaded at run time and whatever else the solvers depend on; part of the environment.
   virtual std::map<std::string, std::string> facts() const { return {}; }
+  // What was learned about problems that are not measured yet; null where nothing was. Always the same one.
+  virtual std::shared_ptr<const Heuristic> heuristic() const { return nullptr; }
 };
 
 // An operation whose problem is a struct: derive, override the typed functions, and give the solvers to the

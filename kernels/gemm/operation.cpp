@@ -1,6 +1,7 @@
 #include <hone/gemm.hpp>
 #include <utility>
 
+#include "kernels/gemm/heuristics/host_gemm.hpp"
 #include "kernels/gemm/host/solvers.hpp"
 #include "kernels/gemm/layout.hpp"
 #include "kernels/gemm/reference.hpp"
@@ -11,7 +12,9 @@ namespace {
 class Gemm final : public OperationFor<Problem> {
  public:
   Gemm(std::vector<std::shared_ptr<const Solver>> solvers, host::Facts facts)
-      : OperationFor(std::move(solvers), "direct"), facts_(std::move(facts)) {}
+      : OperationFor(std::move(solvers), "direct"), facts_(std::move(facts)) {
+    heuristic_ = learning::make_heuristic(heuristics::host_gemm::model(), problem_type());
+  }
 
   Refusal validate(const Problem& problem) const override { return gemm::validate(problem); }
 
@@ -36,8 +39,11 @@ class Gemm final : public OperationFor<Problem> {
 
   std::map<std::string, std::string> facts() const override { return facts_; }
 
+  std::shared_ptr<const Heuristic> heuristic() const override { return heuristic_; }
+
  private:
   host::Facts facts_;
+  std::shared_ptr<const Heuristic> heuristic_;
 };
 
 std::shared_ptr<const Operation> make_operation() {

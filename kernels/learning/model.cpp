@@ -105,7 +105,6 @@ void Predictor::choose_by_leaf(std::span<const double> values, std::span<const O
   const bool first = !choice.order.empty() && offers[choice.order.front()].candidate == leaf.order.front();
   if (leaf.sure && first) {
     choice.confidence = Confidence::sure;
-    choice.shortlist = 1;
   } else if (model_.candidates.size() > 2 && choice.shortlist > 0) {
     choice.confidence = Confidence::shortlist;
   } else {

@@ -107,7 +107,7 @@ struct Offer {
 struct Choice {
   Confidence confidence = Confidence::unsure;
   std::vector<std::uint32_t> order;  // all offers that the model can rank, best first
-  std::size_t shortlist = 0;         // of these that are worth measuring; 1 when sure, 0 when unsure
+  std::size_t shortlist = 0;         // of these that are worth measuring, also when sure; 0 when unsure
   const char* reason = "";           // why it is unsure
 };
 

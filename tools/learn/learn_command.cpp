@@ -13,6 +13,7 @@
 
 #include "kernels/learning/model_file.hpp"
 #include "tools/learn/accuracy_rule.hpp"
+#include "tools/learn/collect_commands.hpp"
 #include "tools/learn/csv.hpp"
 #include "tools/learn/emit.hpp"
 #include "tools/learn/ranking_rule.hpp"
@@ -244,6 +245,7 @@ void add_emit(CLI::App& learn, int& exit_status) {
 void add_learn_command(CLI::App& app, int& exit_status) {
   CLI::App* learn = app.add_subcommand("learn", "Learn heuristics from trials, judge them, and turn them into code");
   learn->require_subcommand(1);
+  add_collect_commands(*learn, exit_status);
   add_train(*learn, exit_status);
   add_evaluate(*learn, exit_status);
   add_emit(*learn, exit_status);

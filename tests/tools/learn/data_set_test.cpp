@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <hone/data_type.hpp>
 #include <hone/error.hpp>
 #include <sstream>
 
