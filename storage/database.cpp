@@ -14,6 +14,7 @@
 
 #include "storage/codec.hpp"
 #include "storage/file_system.hpp"
+#include "storage/migration.hpp"
 #include "storage/page.hpp"
 #include "storage/store_error.hpp"
 
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view format_key = "format";
 constexpr std::string_view identity_key = "identity";
 constexpr std::string_view created_key = "created";
 
@@ -52,12 +52,11 @@ StoreError unusable(const std::string& path, const std::error_code& error) {
   return {Errc::store_unavailable, fmt::format("{} cannot be used: {}", path, error.message()), remedy};
 }
 
-void refuse_newer(unsigned format, const std::string& directory) {
-  if (format <= format_version) return;
-  throw StoreError(
-      Errc::foreign_schema,
-      fmt::format("{} has format {}, and this version of hone writes format {}", directory, format, format_version),
-      "update hone, or choose another directory for this version; it is used read-only meanwhile");
+void refuse_newer(unsigned format, const std::string& directory, unsigned known) {
+  if (format <= known) return;
+  throw StoreError(Errc::foreign_schema,
+                   fmt::format("{} has format {}, and this version of hone writes format {}", directory, format, known),
+                   "update hone, or choose another directory for this version; it is used read-only meanwhile");
 }
 
 void refuse_network(const std::string& directory, const DatabaseOptions& options) {
@@ -69,7 +68,7 @@ void refuse_network(const std::string& directory, const DatabaseOptions& options
 }
 
 // Makes a missing directory; looks at an existing one without changing anything.
-void inspect(const std::string& directory) {
+void inspect(const std::string& directory, const DatabaseOptions& options) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
   if (!fs::exists(status)) {
@@ -103,7 +102,7 @@ void inspect(const std::string& directory) {
   try {
     const Snapshot snapshot = pages->newest();
     const bool unused = snapshot.transaction == 0 && snapshot.main.root == Tree::empty;
-    if (!unused) refuse_newer(read_format(*pages, data), directory);
+    if (!unused) refuse_newer(read_format(*pages, data), directory, options.format);
   } catch (const DamagedPage& page) {
     throw damaged(directory, page.what());
   }
@@ -155,7 +154,7 @@ std::shared_ptr<Database> Database::open(const std::string& directory, const Dat
   refuse_network(directory, options);
   Registry& known = registry();
   std::lock_guard lock(known.mutex);
-  inspect(directory);
+  inspect(directory, options);
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) throw unusable(directory, {errno, std::generic_category()});
   std::weak_ptr<Database>& entry = known.open[{status.st_dev, status.st_ino}];
@@ -191,6 +190,7 @@ void Database::open_data(const DatabaseOptions& options) {
   lmdb.path = directory_;
   lmdb.lock_path = directory_ + "/lock.mdb";
   lmdb.map_size = options.map_size;
+  lmdb.writer_lock = session_->data_writer_lock();
   data_ = std::make_unique<LmdbHandle>(lmdb, table_names);
   struct stat status {};
   if (::stat(data_file(directory_).c_str(), &status) != 0) throw std::system_error(errno, std::generic_category());
@@ -199,13 +199,15 @@ void Database::open_data(const DatabaseOptions& options) {
   const LmdbHandle::Pin pin = data_->pin();
   const std::optional<Tree> meta = data_->pages().tree(pin.snapshot(), table_names[0]);
   if (meta && meta->entries > 0) {
-    refuse_newer(read_format(data_->pages(), directory_), directory_);  // another process may have made it meanwhile
+    const unsigned format = read_format(data_->pages(), directory_);
+    refuse_newer(format, directory_, options.format);  // another process may have made it meanwhile
+    if (format < options.format) migrate_from(format, options);
     return;
   }
   const std::string date = std::to_string(
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   const std::array<std::pair<std::string_view, std::string>, 3> facts{
-      {{format_key, std::to_string(format_version)}, {identity_key, fresh_identity()}, {created_key, date}}};
+      {{format_key, std::to_string(options.format)}, {identity_key, fresh_identity()}, {created_key, date}}};
   const std::error_code error = data_->write([&](MDB_txn* transaction) {
     for (const auto& [name, text] : facts) {
       const Bytes value = encode_text(view(name), text);
@@ -215,6 +217,22 @@ void Database::open_data(const DatabaseOptions& options) {
     }
     return 0;
   });
+  if (error) throw std::system_error(error);
+}
+
+void Database::migrate_from(unsigned format, const DatabaseOptions& options) {
+  // A program of the older version that has it open would go on writing what it knows; none may open it meanwhile.
+  const bool alone = session_->exclude_openings() && !session_->others_alive();
+  if (!alone) {
+    session_->allow_openings();
+    throw StoreError(Errc::store_unavailable,
+                     fmt::format("{} has format {} and must become format {}, but others use it", directory_, format,
+                                 options.format),
+                     "end the programs of the older version; it is tried again");
+  }
+  const std::error_code error = data_->write(
+      [&](MDB_txn* transaction) { return migrate(transaction, *this, options.steps, format, options.format); });
+  session_->allow_openings();
   if (error) throw std::system_error(error);
 }
 

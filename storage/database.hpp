@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "storage/fork_guard.hpp"
 #include "storage/lmdb_handle.hpp"
@@ -15,6 +17,10 @@ namespace hone::storage {
 
 // Of the values and keys, see FORMAT.md.
 inline constexpr unsigned format_version = 1;
+inline constexpr std::string_view format_key = "format";  // of `meta`
+
+struct MigrationStep;
+std::span<const MigrationStep> migration_steps() noexcept;  // see migration.hpp
 
 // The named databases of the data file.
 enum class Table : std::size_t { meta, environments, problems, records, trials, quarantine, binaries, commits };
@@ -32,6 +38,9 @@ struct DatabaseOptions {
   std::size_t map_size = 1 << 24;  // bytes at first; it grows
   // Tells the statfs type of a path; tests put another in its place.
   std::function<long(const std::string&)> file_system_type;
+  // The format that is written, and the ways to it from older ones; tests put others in their place.
+  unsigned format = format_version;
+  std::span<const MigrationStep> steps = migration_steps();
 };
 
 // Thread-safe.
@@ -56,6 +65,7 @@ class Database {
 
  private:
   void open_data(const DatabaseOptions& options);
+  void migrate_from(unsigned format, const DatabaseOptions& options);
 
   ForkGuard guard_;
   std::string directory_;

@@ -36,18 +36,28 @@ std::vector<Damage> DamageLog::take() {
   return std::exchange(fresh_, {});
 }
 
+std::size_t DamageLog::mark() {
+  std::lock_guard lock(mutex_);
+  return fresh_.size();
+}
+
+void DamageLog::forget_since(std::size_t mark) {
+  std::lock_guard lock(mutex_);
+  for (; fresh_.size() > mark; fresh_.pop_back()) reported_.erase(fresh_.back().where.substr(path_.size() + 2));
+}
+
 std::optional<Tree> DatabaseReader::tree(const Snapshot& snapshot, Table table) {
   const auto index = static_cast<std::size_t>(table);
   {
     std::shared_lock lock(mutex_);
-    if (roots_.transaction == snapshot.transaction) return roots_.trees[index];
+    if (roots_.transaction == snapshot.transaction && roots_.trees[index]) return *roots_.trees[index];
   }
-  Roots roots;
-  roots.transaction = snapshot.transaction;
-  for (std::size_t i = 0; i < table_names.size(); ++i) roots.trees[i] = file_.tree(snapshot, table_names[i]);
+  // Only this one: the first read after every commit of anybody comes here.
+  const std::optional<Tree> found = file_.tree(snapshot, table_names[index]);
   std::unique_lock lock(mutex_);
-  roots_ = roots;
-  return roots.trees[index];
+  if (roots_.transaction != snapshot.transaction) roots_ = {snapshot.transaction, {}};
+  roots_.trees[index] = found;
+  return found;
 }
 
 void DatabaseReader::scan(const Snapshot& snapshot, Table table, ByteView from, const PageFile::Visit& visit) {
@@ -148,6 +158,35 @@ std::vector<Quarantined> DatabaseReader::quarantined(const Snapshot& snapshot, c
 
 std::vector<Trial> DatabaseReader::trials(const Snapshot& snapshot, const ProblemKey& key, std::uint64_t environment) {
   return collect<Trial>(snapshot, Table::trials, record_key(key, environment), decode_trial);
+}
+
+std::vector<Found> DatabaseReader::sample(const Snapshot& snapshot, const ProblemKey& key, std::string_view operation,
+                                          const Environment& here, std::size_t limit) {
+  std::vector<Found> result;
+  const std::uint64_t id = here.id();
+  const RecordKey begin = record_key(key, 0);
+  const auto scan_from = [&](ByteView from, const auto& ends) {
+    scan(snapshot, Table::records, from, [&](ByteView entry, ByteView value) {
+      if (limit == 0 || ends(entry)) return false;
+      --limit;
+      std::string why;
+      std::optional<Record> record = decode_record(entry, value, &why);
+      if (!record) {
+        damage_.add(place(Table::records, entry), why);
+      } else if (is_of(record->problem, operation)) {
+        EnvironmentMatch matched = EnvironmentMatch::same;
+        if (record->environment != id) {
+          const std::optional<Environment> there = environment(snapshot, record->environment);
+          matched = there ? match(here, *there) : EnvironmentMatch::other;
+        }
+        result.push_back({std::move(*record), matched});
+      }
+      return true;
+    });
+  };
+  scan_from(begin, [](ByteView) { return false; });
+  scan_from({}, [&](ByteView entry) { return compare_keys(entry, begin) >= 0; });
+  return result;
 }
 
 std::optional<Binary> DatabaseReader::binary(const Snapshot& snapshot, const std::array<std::uint8_t, 16>& key) {

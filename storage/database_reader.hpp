@@ -23,6 +23,10 @@ class DamageLog {
   explicit DamageLog(std::string path) : path_(std::move(path)) {}
   void add(std::string where, std::string what) noexcept;
   std::vector<Damage> take();
+  // Forgets what was added since then, so that it is reported when it is met again: what looked like damage was read
+  // while it changed.
+  std::size_t mark();
+  void forget_since(std::size_t mark);
 
  private:
   static constexpr std::size_t most_places = 10000;
@@ -41,6 +45,8 @@ class DatabaseReader {
                             const Environment& environment);
   std::vector<Quarantined> quarantined(const Snapshot& snapshot, const ProblemKey& key, std::uint64_t environment);
   std::vector<Trial> trials(const Snapshot& snapshot, const ProblemKey& key, std::uint64_t environment);
+  std::vector<Found> sample(const Snapshot& snapshot, const ProblemKey& key, std::string_view operation,
+                            const Environment& here, std::size_t limit);
   std::optional<Binary> binary(const Snapshot& snapshot, const std::array<std::uint8_t, 16>& key);
   std::optional<Environment> environment(const Snapshot& snapshot, std::uint64_t id);
 
@@ -55,7 +61,7 @@ class DatabaseReader {
  private:
   struct Roots {
     std::uint64_t transaction = ~std::uint64_t{0};
-    std::array<std::optional<Tree>, table_names.size()> trees;
+    std::array<std::optional<std::optional<Tree>>, table_names.size()> trees;  // those that were asked for
   };
   // Trees of the snapshot, remembered for the last one asked for.
   std::optional<Tree> tree(const Snapshot& snapshot, Table table);

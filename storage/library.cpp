@@ -258,6 +258,21 @@ std::vector<Trial> Library::trials(const ProblemKey& key, std::uint64_t environm
   return result;
 }
 
+std::vector<Found> Library::sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                                   std::size_t limit) noexcept {
+  std::vector<Found> result;
+  if (state_->guard.forked()) return result;
+  const auto add = [&](Store& store) {
+    std::vector<Found> some = store.sample(key, operation, environment, limit);
+    result.insert(result.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  };
+  if (state_->has_unsaved) add(state_->unsaved);
+  const State::Places places = state_->places();
+  if (Store* disk = state_->disk(places)) add(*disk);
+  for (const auto& system : state_->systems) add(*system);
+  return result;
+}
+
 std::optional<Binary> Library::binary(const std::array<std::uint8_t, 16>& key) noexcept {
   if (state_->guard.forked()) return {};
   if (std::optional<Binary> fresh = state_->unsaved.binary(key)) return fresh;

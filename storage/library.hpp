@@ -78,6 +78,10 @@ class Library {
   std::vector<Quarantined> quarantined(const ProblemKey& key, std::uint64_t environment) noexcept;
   // The user database's kept trials, oldest first.
   std::vector<Trial> trials(const ProblemKey& key, std::uint64_t environment) noexcept;
+  // Records of the operation's problems, in any environment, those of `key` first: at most `limit` entries of each
+  // database are looked at, see Store::sample. Microseconds for each.
+  std::vector<Found> sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                            std::size_t limit) noexcept;
   // A compiled code object from the user database, else from the system databases.
   std::optional<Binary> binary(const std::array<std::uint8_t, 16>& key) noexcept;
 

@@ -4,6 +4,7 @@
 #include <hone/error.hpp>
 #include <utility>
 
+#include "storage/byte_lock.hpp"
 #include "storage/file_system.hpp"
 
 namespace hone::storage {
@@ -18,6 +19,9 @@ class LmdbCategory final : public std::error_category {
   std::string message(int code) const override { return mdb_strerror(code); }
 };
 
+// What a reader gets where another process, in another container, has this one's number: LMDB locks a byte by it.
+bool number_is_taken(int code) noexcept { return code == EAGAIN || code == EACCES; }
+
 void require(int code, const char* what) {
   if (code != 0) throw std::system_error(lmdb_error(code), what);
 }
@@ -30,7 +34,8 @@ std::error_code lmdb_error(int code) noexcept {
   return {code, category};
 }
 
-LmdbHandle::LmdbHandle(const LmdbOptions& options, std::span<const char* const> trees) {
+LmdbHandle::LmdbHandle(const LmdbOptions& options, std::span<const char* const> trees)
+    : writer_lock_(options.writer_lock) {
   // LMDB writes its lock file through a map: a full disk would be SIGBUS.
   if (!reserve_blocks(options.lock_path, lock_file_bytes)) throw std::system_error(errno, std::generic_category());
   MDB_env* environment = nullptr;
@@ -71,8 +76,14 @@ void LmdbHandle::open_trees(std::span<const char* const> trees) {
     return;
   }
   MDB_txn* transaction = nullptr;
-  require(mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &transaction), "reading the named databases");
-  const int code = open(transaction, 0);
+  int code = mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &transaction);
+  if (number_is_taken(code)) {
+    const std::error_code error = write([&](MDB_txn* writing) { return open(writing, 0); });
+    if (error) throw std::system_error(error, "reading the named databases");
+    return;
+  }
+  require(code, "reading the named databases");
+  code = open(transaction, 0);
   if (code != 0) {
     mdb_txn_abort(transaction);
     require(code, "reading the named databases");
@@ -124,6 +135,11 @@ LmdbHandle::Pin::~Pin() {
   if (transaction_ != nullptr) handle_->give_back(transaction_);
 }
 
+bool LmdbHandle::Pin::intact() const {
+  // A writer takes pages that the last state but one does not use any more.
+  return transaction_ != nullptr || handle_->pages_->newest().transaction <= snapshot_.transaction + 1;
+}
+
 LmdbHandle::Pin LmdbHandle::pin() {
   for (int attempt = 0; attempt < 8; ++attempt) {
     int code = 0;
@@ -140,6 +156,8 @@ LmdbHandle::Pin LmdbHandle::pin() {
       std::unique_lock map(map_mutex_, std::try_to_lock);
       if (!map) break;
       require(mdb_env_set_mapsize(environment_.get(), 0), "following the map's growth");
+    } else if (number_is_taken(code)) {
+      break;
     } else if (code == MDB_READERS_FULL) {
       sweep_readers();
       if (attempt > 0) break;
@@ -180,6 +198,14 @@ std::string LmdbHandle::damage() const {
 std::error_code LmdbHandle::write(const std::function<int(MDB_txn*)>& change) {
   std::lock_guard one_writer(write_mutex_);
   if (const std::error_code error = check_structure()) return error;
+  if (writer_lock_.file < 0) return write_locked(change);
+  if (!lock_byte(writer_lock_.file, writer_lock_.byte, true)) return {errno, std::generic_category()};
+  const std::unique_ptr<const WriterLock, void (*)(const WriterLock*)> unlocking(
+      &writer_lock_, [](const WriterLock* lock) { unlock_byte(lock->file, lock->byte); });
+  return write_locked(change);
+}
+
+std::error_code LmdbHandle::write_locked(const std::function<int(MDB_txn*)>& change) {
   for (;;) {
     std::size_t map_size = 0;
     int code = 0;
@@ -188,12 +214,9 @@ std::error_code LmdbHandle::write(const std::function<int(MDB_txn*)>& change) {
       MDB_txn* transaction = nullptr;
       code = mdb_txn_begin(environment_.get(), nullptr, 0, &transaction);
       if (code == 0) {
+        std::unique_ptr<MDB_txn, decltype(&mdb_txn_abort)> open(transaction, &mdb_txn_abort);
         code = change(transaction);
-        if (code == 0) {
-          code = mdb_txn_commit(transaction);
-        } else {
-          mdb_txn_abort(transaction);
-        }
+        if (code == 0) code = mdb_txn_commit(open.release());
       }
       MDB_envinfo info{};
       mdb_env_info(environment_.get(), &info);

@@ -28,11 +28,20 @@ inline ByteView to_bytes(const MDB_val& value) noexcept {
   return {static_cast<const std::byte*>(value.mv_data), value.mv_size};
 }
 
+// A byte of a file that is locked while a process writes. LMDB's own mutex names its owner by the number of its thread,
+// which means another thread in another container: when that is killed while it waits, the kernel gives the mutex away
+// under its owner. So nobody may wait there. No file: only LMDB's mutex.
+struct WriterLock {
+  int file = -1;
+  std::uint64_t byte = 0;
+};
+
 struct LmdbOptions {
   std::string path;                // of the data file
   std::string lock_path;           // of LMDB's lock file, as LMDB derives it from `path` and `flags`
   unsigned flags = 0;              // besides MDB_NOTLS
   std::size_t map_size = 1 << 24;  // bytes at first
+  WriterLock writer_lock = {};
 };
 
 // Thread-safe. At most one in a process for each file.
@@ -53,6 +62,8 @@ class LmdbHandle {
     Pin& operator=(Pin&&) = delete;
     ~Pin();
     const Snapshot& snapshot() const noexcept { return snapshot_; }
+    // Whether all that was read of the snapshot so far is of one state.
+    bool intact() const;
 
    private:
     friend class LmdbHandle;
@@ -60,13 +71,15 @@ class LmdbHandle {
     MDB_txn* transaction_;  // null: could not be pinned, see pin()
     Snapshot snapshot_;
   };
-  // Waits for no writer. In the rare moment when the map must grow first and a writer is using it, the snapshot is not
-  // pinned: pages may change under the reader, which page checks and checksums notice. Throws DamagedPage or
+  // Waits for no writer. The snapshot is not pinned in the rare moment when the map must grow first and a writer is
+  // using it, and in a process whose number another one has too (in another container): LMDB names readers by it. Pages
+  // may then change under the reader, which page checks and checksums notice, and intact() tells. Throws DamagedPage or
   // std::system_error.
   Pin pin();
 
   // Runs `change` in a write transaction and commits it durably; again when the map was too small. `change` returns an
-  // LMDB code and must have no other effects. Before the first one, the file's structure is checked as a whole.
+  // LMDB code and must have no other effects; when it throws, nothing is changed. Before the first one, the file's
+  // structure is checked as a whole.
   std::error_code write(const std::function<int(MDB_txn*)>& change);
   // What the structure check found; "" when nothing.
   std::string damage() const;
@@ -85,6 +98,7 @@ class LmdbHandle {
   };
   void open_trees(std::span<const char* const> trees);
   std::error_code check_structure();
+  std::error_code write_locked(const std::function<int(MDB_txn*)>& change);
   MDB_txn* take_reader(int& code);
   void give_back(MDB_txn* transaction) noexcept;
   int resize(std::size_t bytes);
@@ -92,6 +106,7 @@ class LmdbHandle {
   // Held shared while LMDB may look at the map, exclusively while the map moves. Readers hold it for an instant.
   mutable std::shared_mutex map_mutex_;
   std::mutex write_mutex_;
+  const WriterLock writer_lock_;
   std::mutex readers_mutex_;
   std::vector<MDB_txn*> readers_;  // idle
   mutable std::mutex damage_mutex_;

@@ -10,6 +10,8 @@
 namespace hone::storage {
 namespace {
 
+constexpr int most_readings = 8;
+
 std::uint64_t random_id() {
   std::random_device entropy;
   return std::uint64_t{entropy()} << 32 | entropy();
@@ -44,11 +46,16 @@ template <class Result, class Read>
 Result LmdbStore::reading(Result nothing, const Read& read) {
   if (database_->forked()) return nothing;
   std::string what;
-  // A snapshot that could not be pinned may change under the reader: what looks like damage is looked at twice.
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  // A snapshot that could not be pinned may change under the reader: what looks like damage is looked at again, and so
+  // is what was read while it changed.
+  for (int attempt = 0; attempt < most_readings; ++attempt) {
     try {
       const LmdbHandle::Pin pin = database_->data().pin();
-      return read(pin.snapshot());
+      const std::size_t damage = reader_.damage().mark();
+      Result result = read(pin.snapshot());
+      if (pin.intact()) return result;
+      reader_.damage().forget_since(damage);
+      what = "other processes write faster than it can be read";
     } catch (const DamagedPage& page) {
       what = page.what();
     } catch (const std::system_error& error) {
@@ -78,6 +85,13 @@ std::optional<Binary> LmdbStore::binary(const std::array<std::uint8_t, 16>& key)
   return reading(std::optional<Binary>(), [&](const Snapshot& snapshot) { return reader_.binary(snapshot, key); });
 }
 
+std::vector<Found> LmdbStore::sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                                     std::size_t limit) {
+  return reading(std::vector<Found>(), [&](const Snapshot& snapshot) {
+    return reader_.sample(snapshot, key, operation, environment, limit);
+  });
+}
+
 std::error_code LmdbStore::commit(std::span<const Change> changes) {
   if (database_->forked()) return make_error_code(Errc::forked);
   if (!database_->in_place()) return make_error_code(Errc::store_unavailable);
@@ -96,24 +110,32 @@ ForeignChanges LmdbStore::foreign_changes() {
   const std::uint64_t transaction = database_->data().last_transaction();
   if (seen_transaction_.load(std::memory_order_relaxed) == transaction) return result;
   std::lock_guard lock(changes_mutex_);
-  reading(false, [&](const Snapshot& snapshot) {
-    result = {};
-    std::uint64_t next = seen_note_;
+  struct Seen {
+    ForeignChanges changes;
+    std::uint64_t next = 0;
+    std::uint64_t transaction = 0;
+  };
+  std::optional<Seen> seen = reading(std::optional<Seen>(), [&](const Snapshot& snapshot) -> std::optional<Seen> {
+    Seen now{{}, seen_note_, snapshot.transaction};
     reader_.scan(snapshot, Table::commits, number_key(seen_note_), [&](ByteView key, ByteView value) {
       const std::uint64_t number = number_at(key, 0);
       std::string why;
       const std::optional<CommitNote> note = decode_note(key, value, &why);
       if (!note) reader_.damage().add(place(Table::commits, key), why);
       // A gap: notes were dropped before they were seen here.
-      if (number != next || !note || (note->store != id_ && note->keys.empty())) result.everything = true;
-      if (note && note->store != id_) result.keys.insert(result.keys.end(), note->keys.begin(), note->keys.end());
-      next = number + 1;
+      if (number != now.next || !note || (note->store != id_ && note->keys.empty())) now.changes.everything = true;
+      if (note && note->store != id_) {
+        now.changes.keys.insert(now.changes.keys.end(), note->keys.begin(), note->keys.end());
+      }
+      now.next = number + 1;
       return true;
     });
-    seen_note_ = next;
-    seen_transaction_.store(snapshot.transaction, std::memory_order_relaxed);
-    return true;
+    return now;
   });
+  if (!seen) return result;
+  seen_note_ = seen->next;
+  seen_transaction_.store(seen->transaction, std::memory_order_relaxed);
+  result = std::move(seen->changes);
   std::sort(result.keys.begin(), result.keys.end());
   result.keys.erase(std::unique(result.keys.begin(), result.keys.end()), result.keys.end());
   return result;

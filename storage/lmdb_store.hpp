@@ -13,10 +13,11 @@
 
 namespace hone::storage {
 
-// Trials are kept for statistics and learning; they must not grow without end.
+// Trials are kept for statistics and learning, binaries to save compiling; they must not grow without end.
 struct Retention {
   std::uint64_t trials_per_problem = 512;  // in one environment; the oldest goes first
   std::uint64_t trials = 1'000'000;        // in all; the oldest of a problem picked at random goes first
+  std::uint64_t binary_bytes = 1 << 30;    // pages of them all; of eight picked at random the oldest goes first
 };
 
 // Thread-safe. Every store is a party of its own: it hears of the commits of other stores, in this process or another.
@@ -30,6 +31,8 @@ class LmdbStore final : public Store {
   std::vector<Quarantined> quarantined(const ProblemKey& key, std::uint64_t environment) override;
   std::vector<Trial> trials(const ProblemKey& key, std::uint64_t environment) override;
   std::optional<Binary> binary(const std::array<std::uint8_t, 16>& key) override;
+  std::vector<Found> sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                            std::size_t limit) override;
   // Errc::forked, store_damaged, store_unavailable (the directory was removed), or LMDB's own, such as ENOSPC.
   std::error_code commit(std::span<const Change> changes) override;
   ForeignChanges foreign_changes() override;

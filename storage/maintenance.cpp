@@ -21,7 +21,7 @@ constexpr std::array all_tables{Table::meta,   Table::environments, Table::probl
                                 Table::trials, Table::quarantine,   Table::binaries, Table::commits};
 constexpr std::size_t bulk_changes = 16384;
 // Of a database that is written in bulk nothing is dropped.
-constexpr Retention keep_all{~std::uint64_t{0} >> 1, ~std::uint64_t{0} >> 1};
+constexpr Retention keep_all{~std::uint64_t{0} >> 1, ~std::uint64_t{0} >> 1, ~std::uint64_t{0} >> 1};
 
 const char* name_of(Table table) { return table_names[static_cast<std::size_t>(table)]; }
 

@@ -58,6 +58,26 @@ std::optional<Binary> MemoryStore::binary(const std::array<std::uint8_t, 16>& ke
   return found->second;
 }
 
+std::vector<Found> MemoryStore::sample(const ProblemKey& key, std::string_view operation, const Environment& here,
+                                       std::size_t limit) {
+  std::lock_guard lock(mutex_);
+  std::vector<Found> result;
+  const auto begin = records_.lower_bound({key, 0});
+  const auto look_at = [&](auto entry, auto end) {
+    for (; entry != end && limit > 0; ++entry, --limit) {
+      const Record& record = entry->second;
+      if (!is_of(record.problem, operation)) continue;
+      const auto there = environments_.find(record.environment);
+      result.push_back({record, record.environment == here.id() ? EnvironmentMatch::same
+                                : there != environments_.end()  ? match(here, there->second)
+                                                                : EnvironmentMatch::other});
+    }
+  };
+  look_at(begin, records_.end());
+  look_at(records_.begin(), begin);
+  return result;
+}
+
 std::error_code MemoryStore::commit(std::span<const Change> changes) {
   std::lock_guard lock(mutex_);
   for (const Change& change : changes) std::visit([this](const auto& c) { apply(c); }, change);
@@ -88,14 +108,17 @@ void MemoryStore::apply(const PutQuarantine& change) {
   std::vector<Quarantined>& kept = quarantined_[{quarantined.key, quarantined.environment}];
   const auto same = std::find_if(kept.begin(), kept.end(),
                                  [&](const Quarantined& q) { return q.candidate == quarantined.candidate; });
-  if (same != kept.end()) {
-    *same = quarantined;
-  } else {
+  if (same == kept.end()) {
     kept.push_back(quarantined);
+  } else if (replaces(quarantined, *same)) {
+    *same = quarantined;
   }
 }
 
-void MemoryStore::apply(const PutBinary& change) { binaries_.insert_or_assign(change.binary.key, change.binary); }
+void MemoryStore::apply(const PutBinary& change) {
+  const auto [kept, fresh] = binaries_.try_emplace(change.binary.key, change.binary);
+  if (!fresh && replaces(change.binary, kept->second)) kept->second = change.binary;
+}
 
 void MemoryStore::apply(const MergeRecord& change) {
   const auto kept = records_.find({change.record.key, change.record.environment});

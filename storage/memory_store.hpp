@@ -17,6 +17,8 @@ class MemoryStore final : public Store {
   std::vector<Quarantined> quarantined(const ProblemKey& key, std::uint64_t environment) override;
   std::vector<Trial> trials(const ProblemKey& key, std::uint64_t environment) override;
   std::optional<Binary> binary(const std::array<std::uint8_t, 16>& key) override;
+  std::vector<Found> sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                            std::size_t limit) override;
   std::error_code commit(std::span<const Change> changes) override;
   ForeignChanges foreign_changes() override { return {}; }
   std::vector<Damage> damage() override { return {}; }

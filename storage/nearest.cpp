@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <compare>
 #include <string_view>
 #include <tuple>
+
+#include "storage/codec.hpp"
 
 namespace hone::storage {
 namespace {
@@ -39,6 +42,14 @@ std::strong_ordering compare_versions(std::string_view a, std::string_view b) no
   return std::strong_ordering::equal;
 }
 
+// The upper end of the interval in steps of 2 %.
+double step_of(const Timing& timing) noexcept {
+  const double upper = timing.high.count() > 0 ? timing.high.count() : timing.median.count();
+  return std::floor(std::log(upper) / std::log(1.02));
+}
+
+Bytes bytes_of(const Record& record) { return encode(record_key(record.key, record.environment), record); }
+
 }  // namespace
 
 EnvironmentMatch match(const Environment& here, const Environment& other) noexcept {
@@ -62,23 +73,31 @@ int newer_facts(const Environment& here, const Environment& other) noexcept {
   return sum;
 }
 
+bool is_of(std::string_view problem, std::string_view operation) noexcept {
+  return problem.starts_with(operation) && (problem.size() == operation.size() || problem[operation.size()] == ' ');
+}
+
 bool nearer(const Nearness& a, const Nearness& b) noexcept {
   if (a.match != b.match) return a.match < b.match;
   return std::tie(a.newer_facts, a.measured, a.date) > std::tie(b.newer_facts, b.measured, b.date);
 }
 
-bool replaces(const Record& incoming, const Record& kept) noexcept {
+bool replaces(const Record& incoming, const Record& kept) {
   if (incoming.measured != kept.measured) return incoming.measured;
   const Timing& a = incoming.best.timing;
   const Timing& b = kept.best.timing;
   if (a.known() != b.known()) return a.known();
-  if (a.known()) {
-    if (a.high < b.low) return true;
-    if (b.high < a.low) return false;
-  }
+  if (a.known() && step_of(a) != step_of(b)) return step_of(a) < step_of(b);
   if (incoming.date != kept.date) return incoming.date > kept.date;
-  if (a.median != b.median) return a.median < b.median;
-  return to_string(incoming.best.candidate) < to_string(kept.best.candidate);
+  return bytes_of(incoming) > bytes_of(kept);
+}
+
+bool replaces(const Quarantined& incoming, const Quarantined& kept) {
+  return std::tie(incoming.date, incoming.cause) > std::tie(kept.date, kept.cause);
+}
+
+bool replaces(const Binary& incoming, const Binary& kept) {
+  return std::tie(incoming.date, incoming.code) > std::tie(kept.date, kept.code);
 }
 
 }  // namespace hone::storage

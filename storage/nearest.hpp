@@ -2,6 +2,7 @@
 #pragma once
 
 #include <hone/environment.hpp>
+#include <string_view>
 
 #include "storage/record.hpp"
 #include "storage/store.hpp"
@@ -16,6 +17,9 @@ EnvironmentMatch match(const Environment& here, const Environment& other) noexce
 // Versions compare by their numbers in order; other facts do not count.
 int newer_facts(const Environment& here, const Environment& other) noexcept;
 
+// Whether a problem's canonical text is of the operation.
+bool is_of(std::string_view problem, std::string_view operation) noexcept;
+
 // Another environment's claim to be the answer `here`: compare with >. Better class first, then newer libraries, then
 // measured before predicted, then the newer date.
 struct Nearness {
@@ -27,9 +31,16 @@ struct Nearness {
 };
 bool nearer(const Nearness& a, const Nearness& b) noexcept;
 
-// Whether `incoming` replaces `kept`, both of one problem and environment, when databases are merged: measured beats
-// predicted; then the lower time where the intervals do not overlap; then the newer date; then, so that two databases
-// give the same result in either order, the lower median and the lesser name.
-bool replaces(const Record& incoming, const Record& kept) noexcept;
+// Whether `incoming` replaces `kept` when databases are merged, both of one key. Each is a total order on all values of
+// one key, so that any number of databases give the same result in any order and grouping, and again when merged twice.
+//
+// Records: measured beats predicted, and a known time one that is not known. Then the lower time, as the upper end of
+// its interval and in steps of 2 %: a record that is surely faster by more than a step always wins. Within a step the
+// newer one wins. ("Lower where the intervals do not overlap, else newer" would depend on the order of merging: of
+// three records in a row that overlap only with their neighbours, each may win.) What is left is decided by the bytes.
+bool replaces(const Record& incoming, const Record& kept);
+// The newer; then the greater bytes.
+bool replaces(const Quarantined& incoming, const Quarantined& kept);
+bool replaces(const Binary& incoming, const Binary& kept);
 
 }  // namespace hone::storage

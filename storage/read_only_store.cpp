@@ -74,6 +74,13 @@ std::optional<Binary> ReadOnlyStore::binary(const std::array<std::uint8_t, 16>& 
   return reading(std::optional<Binary>(), [&](const Snapshot& snapshot) { return reader_->binary(snapshot, key); });
 }
 
+std::vector<Found> ReadOnlyStore::sample(const ProblemKey& key, std::string_view operation,
+                                         const Environment& environment, std::size_t limit) {
+  return reading(std::vector<Found>(), [&](const Snapshot& snapshot) {
+    return reader_->sample(snapshot, key, operation, environment, limit);
+  });
+}
+
 std::error_code ReadOnlyStore::commit(std::span<const Change>) { return make_error_code(Errc::store_unavailable); }
 
 }  // namespace hone::storage

@@ -10,6 +10,8 @@
 #include <hone/error.hpp>
 #include <random>
 
+#include "storage/byte_lock.hpp"
+
 namespace hone::storage {
 namespace {
 
@@ -18,32 +20,10 @@ enum TreeIndex : std::size_t { attempts_tree, claims_tree };
 
 // Bytes of the file `sessions`, which stays empty: locks need no bytes behind them.
 constexpr std::uint64_t opening_byte = 0;
+constexpr std::uint64_t data_writer_byte = 1;
+constexpr std::uint64_t attempts_writer_byte = 2;
 constexpr std::uint64_t first_session = std::uint64_t{1} << 32;
 constexpr std::uint64_t first_device = std::uint64_t{1} << 62;
-
-// POSIX record locks: a forked child does not inherit them, so that it cannot keep its parent's session alive.
-bool set_lock(int file, short type, std::uint64_t byte, bool wait) noexcept {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(byte);
-  lock.l_len = 1;
-  int result = 0;
-  do {
-    result = ::fcntl(file, wait ? F_SETLKW : F_SETLK, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
-bool locked_by_another(int file, std::uint64_t first, std::uint64_t count) noexcept {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(first);
-  lock.l_len = static_cast<off_t>(count);
-  // When it cannot be told, it counts as locked: nothing of a living process may be taken away.
-  return ::fcntl(file, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
 
 std::uint64_t device_byte(std::string_view device) noexcept {
   return first_device + (XXH3_64bits(device.data(), device.size()) >> 3);
@@ -74,14 +54,14 @@ Session::Session(std::string directory) {
   if (locks_ < 0) throw std::system_error(errno, std::generic_category(), path);
   try {
     // One at a time, so that nobody makes the environment anew while another opens it.
-    if (!set_lock(locks_, F_WRLCK, opening_byte, true)) throw std::system_error(errno, std::generic_category(), path);
+    if (!lock_byte(locks_, opening_byte, true)) throw std::system_error(errno, std::generic_category(), path);
     open_environment(directory);
     std::random_device entropy;
     do {
       const std::uint64_t number = std::uint64_t{entropy()} << 32 | entropy();
       id_ = first_session + number % (first_device - first_session);
-    } while (!set_lock(locks_, F_WRLCK, id_, false));
-    set_lock(locks_, F_UNLCK, opening_byte, false);
+    } while (!lock_byte(locks_, id_, false));
+    unlock_byte(locks_, opening_byte);
   } catch (...) {
     ::close(locks_);
     throw;
@@ -103,6 +83,7 @@ void Session::open_environment(const std::string& directory) {
   options.lock_path = options.path + "-lock";
   options.flags = MDB_NOSUBDIR | MDB_NOSYNC;
   options.map_size = std::size_t{1} << 22;
+  options.writer_lock = {locks_, attempts_writer_byte};
   const bool alone = !others_alive();
   if (alone && std::filesystem::exists(options.path) && std::filesystem::file_size(options.path) > 0) {
     // Nobody uses it, so it may be checked as a whole, and made anew.
@@ -129,7 +110,11 @@ bool Session::others_alive() const noexcept {
   return locked_by_another(locks_, first_session, first_device - first_session);
 }
 
-bool Session::exclude_openings() noexcept { return set_lock(locks_, F_WRLCK, opening_byte, true); }
+void Session::allow_openings() noexcept { unlock_byte(locks_, opening_byte); }
+
+bool Session::exclude_openings() noexcept { return lock_byte(locks_, opening_byte, true); }
+
+WriterLock Session::data_writer_lock() const noexcept { return {locks_, data_writer_byte}; }
 
 bool Session::alive(std::uint64_t session) const noexcept {
   return session == id_ ||
@@ -155,11 +140,23 @@ std::error_code Session::end_attempt(const ProblemKey& problem, std::uint64_t en
 }
 
 std::vector<Attempt> Session::abandoned() {
+  constexpr int most_readings = 8;
+  for (int attempt = 1;; ++attempt) {
+    const LmdbHandle::Pin pin = environment_->pin();
+    try {
+      std::vector<Attempt> result = abandoned_at(pin.snapshot());
+      if (pin.intact() || attempt == most_readings) return result;
+    } catch (const DamagedPage&) {
+      if (pin.intact() || attempt == most_readings) throw;
+    }
+  }
+}
+
+std::vector<Attempt> Session::abandoned_at(const Snapshot& snapshot) const {
   std::vector<Attempt> result;
-  const LmdbHandle::Pin pin = environment_->pin();
-  const std::optional<Tree> tree = environment_->pages().tree(pin.snapshot(), tree_names[attempts_tree]);
+  const std::optional<Tree> tree = environment_->pages().tree(snapshot, tree_names[attempts_tree]);
   if (!tree) return result;
-  environment_->pages().scan(pin.snapshot(), *tree, {}, [&](ByteView key, ByteView value) {
+  environment_->pages().scan(snapshot, *tree, {}, [&](ByteView key, ByteView value) {
     // A marker that does not decode was torn by a crash of the system: it says nothing about a candidate.
     std::optional<Attempt> attempt = decode_attempt(key, value);
     if (attempt && !alive(attempt->session)) result.push_back(std::move(*attempt));
@@ -230,7 +227,7 @@ void Session::release_all(std::uint64_t store) {
 bool Session::lock_device(std::string_view device) {
   std::lock_guard lock(devices_mutex_);
   if (devices_.contains(device)) return false;
-  if (!set_lock(locks_, F_WRLCK, device_byte(device), false)) return false;
+  if (!lock_byte(locks_, device_byte(device), false)) return false;
   devices_.emplace(device);
   return true;
 }
@@ -241,7 +238,7 @@ void Session::unlock_device(std::string_view device) noexcept {
   const auto held = devices_.find(device);
   if (held == devices_.end()) return;
   devices_.erase(held);
-  set_lock(locks_, F_UNLCK, device_byte(device), false);
+  unlock_byte(locks_, device_byte(device));
 }
 
 }  // namespace hone::storage

@@ -34,8 +34,12 @@ class Session {
 
   // Another process has this directory's database open.
   bool others_alive() const noexcept;
-  // From now on others wait in their constructor until this session ends. False when that cannot be had.
+  // From now on others wait in their constructor until this session ends or allows it. False when that cannot be had.
   bool exclude_openings() noexcept;
+  void allow_openings() noexcept;
+
+  // Of the database's data file.
+  WriterLock data_writer_lock() const noexcept;
 
   std::error_code begin_attempt(const Quarantined& attempted);
   std::error_code end_attempt(const ProblemKey& key, std::uint64_t environment, const Candidate& candidate);
@@ -54,6 +58,7 @@ class Session {
   void unlock_device(std::string_view device) noexcept;
 
  private:
+  std::vector<Attempt> abandoned_at(const Snapshot& snapshot) const;
   bool alive(std::uint64_t session) const noexcept;
   void open_environment(const std::string& directory);
 

@@ -35,6 +35,7 @@ struct PutRecord {
 struct PutTrial {
   Trial trial;
 };
+// The newer one stays, see replaces() in nearest.hpp; so does the newer binary.
 struct PutQuarantine {
   Quarantined quarantined;
 };
@@ -83,6 +84,11 @@ class Store {
   // The kept trials of the problem in this environment, oldest first.
   virtual std::vector<Trial> trials(const ProblemKey& key, std::uint64_t environment) = 0;
   virtual std::optional<Binary> binary(const std::array<std::uint8_t, 16>& key) = 0;
+  // Records of the operation's problems, in any environment: first those of `key`, then those that follow it in the
+  // order of keys and around the end, until `limit` entries were looked at. Keys are hashes: of a store that holds
+  // more, the others are a uniform sample.
+  virtual std::vector<Found> sample(const ProblemKey& key, std::string_view operation, const Environment& environment,
+                                    std::size_t limit) = 0;
 
   // Applies the changes in one durable transaction: when it returns without an error they survive a crash.
   virtual std::error_code commit(std::span<const Change> changes) = 0;

@@ -53,6 +53,14 @@ std::uint64_t WholeFile::entries(Table table) const {
 void WholeFile::scan(Table table, const PageFile::Visit& visit, const PageFile::OnDamage& on_damage) const {
   const std::optional<Tree> tree = pages_->tree(snapshot_, table_names[static_cast<std::size_t>(table)]);
   if (tree) pages_->scan(snapshot_, *tree, {}, visit, on_damage);
+  if (pin_ && !pin_->intact()) {
+    throw StoreError(
+        Errc::store_unavailable,
+        fmt::format("{} changed while it was read, which a process of the same number in another container "
+                    "kept this one from preventing",
+                    database_->directory()),
+        "try again, or stop the programs that write it");
+  }
 }
 
 std::string value_fault(Table table, ByteView key, ByteView value) {

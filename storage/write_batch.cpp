@@ -1,6 +1,8 @@
 #include "storage/write_batch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t most_notes = 1024;
 constexpr std::size_t most_keys_of_a_note = 4096;
+constexpr int picked_binaries = 8;
 
 struct CloseCursor {
   void operator()(MDB_cursor* cursor) const noexcept { mdb_cursor_close(cursor); }
@@ -36,7 +39,16 @@ int WriteBatch::apply(std::span<const Change> changes) {
   for (const Change& change : changes) {
     if (const int code = std::visit([this](const auto& c) { return apply(c); }, change)) return code;
   }
-  return bound_trials();
+  if (const int code = bound_trials()) return code;
+  return bound_binaries();
+}
+
+template <class Value, class Decode>
+int WriteBatch::kept(Table table, ByteView key, Decode decode, std::optional<Value>& value) {
+  MDB_val k = to_value(key), v{};
+  const int code = mdb_get(transaction_, database_.table(table), &k, &v);
+  if (code == 0) value = decode(key, to_bytes(v), nullptr);
+  return code == MDB_NOTFOUND ? 0 : code;
 }
 
 int WriteBatch::put(Table table, ByteView key, ByteView value, unsigned flags) {
@@ -65,13 +77,9 @@ int WriteBatch::apply(const PutRecord& change) {
   const RecordKey key = record_key(change.record.key, change.record.environment);
   if (!change.record.measured) {
     // A measurement is never overwritten with hearsay.
-    MDB_val k = to_value(key), v{};
-    const int code = mdb_get(transaction_, database_.table(Table::records), &k, &v);
-    if (code != 0 && code != MDB_NOTFOUND) return code;
-    if (code == 0) {
-      const std::optional<Record> kept = decode_record(key, to_bytes(v));
-      if (kept && kept->measured && kept->problem == change.record.problem) return 0;
-    }
+    std::optional<Record> there;
+    if (const int code = kept(Table::records, key, decode_record, there)) return code;
+    if (there && there->measured && there->problem == change.record.problem) return 0;
   }
   if (const int code = put_problem(change.record.key, change.record.problem)) return code;
   changed_.push_back(change.record.key);
@@ -80,13 +88,9 @@ int WriteBatch::apply(const PutRecord& change) {
 
 int WriteBatch::apply(const MergeRecord& change) {
   const RecordKey key = record_key(change.record.key, change.record.environment);
-  MDB_val k = to_value(key), v{};
-  const int code = mdb_get(transaction_, database_.table(Table::records), &k, &v);
-  if (code != 0 && code != MDB_NOTFOUND) return code;
-  if (code == 0) {
-    const std::optional<Record> kept = decode_record(key, to_bytes(v));
-    if (kept && kept->problem == change.record.problem && !replaces(change.record, *kept)) return 0;
-  }
+  std::optional<Record> there;
+  if (const int code = kept(Table::records, key, decode_record, there)) return code;
+  if (there && there->problem == change.record.problem && !replaces(change.record, *there)) return 0;
   return apply(PutRecord{change.record});
 }
 
@@ -159,16 +163,54 @@ int WriteBatch::bound_trials() {
   return 0;
 }
 
+int WriteBatch::bound_binaries() {
+  if (!put_binary_) return 0;
+  std::mt19937_64 random(std::random_device{}());
+  for (;;) {
+    MDB_stat statistics{};
+    if (const int code = mdb_stat(transaction_, database_.table(Table::binaries), &statistics)) return code;
+    const std::uint64_t pages = statistics.ms_leaf_pages + statistics.ms_overflow_pages;
+    if (statistics.ms_entries <= 1 || pages * statistics.ms_psize <= retention_.binary_bytes) return 0;
+    Cursor cursor;
+    if (const int code = open_cursor(transaction_, database_.table(Table::binaries), cursor)) return code;
+    // Keys are hashes: a random one picks a random entry.
+    std::optional<std::array<std::uint8_t, 16>> oldest;
+    std::chrono::sys_seconds date{};
+    for (int pick = 0; pick < picked_binaries; ++pick) {
+      const RecordKey anywhere = record_key({random(), random()}, 0);
+      MDB_val key = to_value(ByteView(anywhere).first(problem_key_size)), value{};
+      int code = mdb_cursor_get(cursor.get(), &key, &value, MDB_SET_RANGE);
+      if (code == MDB_NOTFOUND) code = mdb_cursor_get(cursor.get(), &key, &value, MDB_FIRST);
+      if (code != 0) return code;
+      const std::optional<Binary> picked = decode_binary(to_bytes(key), to_bytes(value));
+      const std::chrono::sys_seconds then = picked ? picked->date : std::chrono::sys_seconds::min();
+      if (oldest && then >= date) continue;
+      oldest.emplace();
+      std::memcpy(oldest->data(), key.mv_data, std::min(key.mv_size, oldest->size()));
+      date = then;
+    }
+    MDB_val key{oldest->size(), oldest->data()};
+    if (const int code = mdb_del(transaction_, database_.table(Table::binaries), &key, nullptr)) return code;
+  }
+}
+
 int WriteBatch::apply(const PutQuarantine& change) {
   const Quarantined& quarantined = change.quarantined;
-  if (const int code = put_problem(quarantined.key, quarantined.problem)) return code;
   const NumberedKey key = numbered_key(quarantined.key, quarantined.environment, candidate_hash(quarantined.candidate));
+  std::optional<Quarantined> there;
+  if (const int code = kept(Table::quarantine, key, decode_quarantined, there)) return code;
+  if (there && !replaces(quarantined, *there)) return 0;
+  if (const int code = put_problem(quarantined.key, quarantined.problem)) return code;
   changed_.push_back(quarantined.key);
   return put(Table::quarantine, key, encode(key, quarantined));
 }
 
 int WriteBatch::apply(const PutBinary& change) {
   const ByteView key = std::as_bytes(std::span(change.binary.key));
+  std::optional<Binary> there;
+  if (const int code = kept(Table::binaries, key, decode_binary, there)) return code;
+  if (there && !replaces(change.binary, *there)) return 0;
+  put_binary_ = true;
   return put(Table::binaries, key, encode(key, change.binary));
 }
 

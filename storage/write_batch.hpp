@@ -3,6 +3,7 @@
 
 #include <lmdb.h>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,17 +32,22 @@ class WriteBatch {
   int apply(const MergeRecord& change);
   int apply(const MergeTrial& change);
   int apply(const Forget& change);
+  // The value of the key, decoded; nothing where there is none or it is damaged.
+  template <class Value, class Decode>
+  int kept(Table table, ByteView key, Decode decode, std::optional<Value>& value);
   int put(Table table, ByteView key, ByteView value, unsigned flags = 0);
   int put_problem(const ProblemKey& key, const std::string& text);
   // Number of the tree's next entry with this prefix, and how many there are when they are numbered without gaps.
   int numbers(Table table, ByteView prefix, std::uint64_t& first, std::uint64_t& next);
   int erase_prefix(Table table, ByteView prefix);
   int bound_trials();
+  int bound_binaries();
 
   const Database& database_;
   MDB_txn* transaction_;
   const Retention& retention_;
   std::vector<ProblemKey> changed_;
+  bool put_binary_ = false;
 };
 
 }  // namespace hone::storage

@@ -4,10 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 #include <hone/error.hpp>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "storage/maintenance.hpp"
+#include "tools/db_exchange.hpp"
 #include "tools/db_json.hpp"
 #include "tools/db_progress.hpp"
 
@@ -162,21 +164,24 @@ int compact_database(const Options& o) {
   return 0;
 }
 
-int export_database(const Options& o) {
-  std::ofstream file;
-  if (o.file != "-") {
-    file.open(o.file);
-    if (!file) throw Error(Errc::store_unavailable, fmt::format("{} cannot be written", o.file));
+// The named file, or a standard stream for "-".
+std::unique_ptr<std::FILE, void (*)(std::FILE*)> open_file(const std::string& name, const char* mode,
+                                                           std::FILE* standard) {
+  if (name == "-") return {standard, [](std::FILE*) {}};
+  std::FILE* file = std::fopen(name.c_str(), mode);
+  if (file == nullptr) {
+    throw Error(Errc::store_unavailable, fmt::format("{} cannot be opened: {}", name, std::strerror(errno)));
   }
-  std::ostream& out = o.file == "-" ? std::cout : file;
+  return {file, [](std::FILE* f) { std::fclose(f); }};
+}
+
+int export_database(const Options& o) {
+  const auto file = open_file(o.file, "wb", stdout);
   VisitCounts counts;
   {
     ProgressBar bar("exporting");
-    counts = visit(
-        o.database, [&](const Change& change) { out << dump(to_json(change)) << '\n'; }, bar.progress());
+    counts = export_lines(o.database, file.get(), o.file == "-" ? "standard output" : o.file, bar.progress());
   }
-  out.flush();
-  if (!out) throw Error(Errc::store_unavailable, fmt::format("{} could not be written as a whole", o.file));
   fmt::print(stderr, "{} entries exported\n", counts.given);
   if (counts.damaged == 0) return 0;
   fmt::print(stderr, "{} damaged entries or pages left out: see `hone db check`\n", counts.damaged);
@@ -184,28 +189,16 @@ int export_database(const Options& o) {
 }
 
 int import_database(const Options& o) {
-  std::ifstream file;
-  if (o.file != "-") {
-    file.open(o.file, std::ios::binary);
-    if (!file) throw Error(Errc::store_unavailable, fmt::format("{} cannot be read", o.file));
-  }
-  std::istream& in = o.file == "-" ? std::cin : file;
+  const auto file = open_file(o.file, "rb", stdin);
   BulkWriter writer(o.database);
-  std::uint64_t number = 0, used = 0, skipped = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      writer.add(change_of_line(line));
-      ++used;
-    } catch (const BadLine& bad) {
-      ++skipped;
-      fmt::print(stderr, "{}:{}: {}\n", o.file == "-" ? "standard input" : o.file, number, bad.what());
-    }
+  ImportCounts counts;
+  {
+    ProgressBar bar("importing");
+    counts = import_lines(file.get(), o.file == "-" ? "standard input" : o.file, writer, bar.progress());
+    writer.finish();
   }
-  writer.finish();
-  fmt::print(stderr, "{} entries imported, {} lines skipped\n", used, skipped);
-  return skipped == 0 ? 0 : 1;
+  fmt::print(stderr, "{} entries imported, {} lines skipped\n", counts.used, counts.skipped);
+  return counts.skipped == 0 ? 0 : 1;
 }
 
 int merge_databases(const Options& o) {

@@ -35,6 +35,39 @@ class LmdbStoreTest : public testing::Test {
   TemporaryDirectory directory;
 };
 
+TEST_F(LmdbStoreTest, BinariesAreBoundedAndTheOldestGoFirst) {
+  constexpr std::uint64_t bound = 256 << 10;
+  constexpr std::size_t size = 10'000;
+  constexpr int binaries = 200;
+  auto store = open({.binary_bytes = bound});
+  commit(*store, {PutRecord{record(1)}});
+  const auto binary = [](int number) {
+    Binary made;
+    for (std::size_t i = 0; i < made.key.size(); ++i)
+      made.key[i] = static_cast<std::uint8_t>(number * 37 + int(i) * 11);
+    made.code.assign(size, static_cast<std::uint8_t>(number));
+    made.date = std::chrono::sys_seconds(std::chrono::seconds(number));
+    return made;
+  };
+  for (int i = 0; i < binaries; ++i) commit(*store, {PutBinary{binary(i)}});
+  std::size_t kept = 0, sum = 0;
+  for (int i = 0; i < binaries; ++i) {
+    if (!store->binary(binary(i).key)) continue;
+    ++kept;
+    sum += static_cast<std::size_t>(i);
+  }
+  EXPECT_LE(kept * size, bound);
+  EXPECT_GE(kept * size, bound / 2);
+  EXPECT_GT(sum / kept, binaries * 3 / 4) << "it is mostly new ones that stay";
+  EXPECT_EQ(store->binary(binary(binaries - 1).key), binary(binaries - 1));
+  EXPECT_TRUE(find(*store, 1));
+  // One that is larger than the bound stays alone.
+  Binary large = binary(binaries);
+  large.code.assign(2 * bound, 1);
+  commit(*store, {PutBinary{large}});
+  EXPECT_EQ(store->binary(large.key), large);
+}
+
 TEST_F(LmdbStoreTest, WhatWasCommittedIsThereAfterReopening) {
   Binary binary;
   binary.key[0] = 1;
