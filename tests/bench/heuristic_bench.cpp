@@ -29,14 +29,14 @@ void generated_tree(benchmark::State& state) {
 }
 BENCHMARK(generated_tree);
 
-// 200 trees of depth 6 over 30 candidates, as for operations with many candidates.
+// 150 trees of depth 6 over 30 candidates, as for operations with many candidates.
 learning::Model large_model() {
   learning::Model model = generated::ensemble::model();
   model.compiled_tables = nullptr;
   std::mt19937_64 random(2);
   const auto features = static_cast<std::uint16_t>(model.features.size());
   const float always = std::numeric_limits<float>::infinity();
-  for (int tree = 0; tree < 200; ++tree) {
+  for (int tree = 0; tree < 150; ++tree) {
     model.ensemble.trees.push_back({static_cast<std::uint32_t>(model.ensemble.nodes.size()), 6});
     for (std::uint16_t node = 0; node < 127; ++node) {
       const bool leaf = node >= 63;

@@ -11,9 +11,9 @@
 namespace hone::tools::learn {
 
 struct BoostingOptions {
-  std::uint32_t trees = 200;
+  std::uint32_t trees = 150;
   std::uint32_t max_depth = 6;
-  double learning_rate = 0.1;
+  double learning_rate = 0.12;
   double min_child_weight = 5;
   double subsample = 0.8;  // of rows and of features, for each tree
   std::uint64_t seed = 1;
