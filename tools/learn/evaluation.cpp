@@ -81,95 +81,141 @@ Regret regret_of(std::vector<double> logarithms) {
   return regret;
 }
 
+namespace {
+
+// One problem after the other, and their regrets side by side.
+class Judging {
+ public:
+  Judging(const learning::Model& model, const DataSet& data, const std::vector<std::size_t>& ks)
+      : model_(model), predictor_(model), data_(data), ks_(ks) {
+    std::map<std::string, std::int32_t> places;
+    for (std::size_t i = 0; i < model.candidates.size(); ++i) {
+      places[model.candidates[i].name] = static_cast<std::int32_t>(i);
+    }
+    for (const learning::ModelCandidate& candidate : data.candidates) {
+      const auto found = places.find(candidate.name);
+      place_in_model_.push_back(found != places.end() ? found->second : -1);
+    }
+  }
+
+  void use_nearest(const DataSet& training, const std::vector<std::size_t>& problems) {
+    nearest_.emplace(training, problems);
+  }
+
+  void add(const MeasuredProblem& problem) {
+    const Measured measured = measure(problem);
+    if (measured.of_default) by_default_.push_back(*measured.of_default);
+    // What was not measured cannot be judged; the default stands in.
+    if (const auto common = measured.of_commonest ? measured.of_commonest : measured.of_default) {
+      by_commonest_.push_back(*common);
+    }
+    if (nearest_) {
+      const double of_nearest = log_regret(data_, problem, nearest_->winner(problem));
+      by_nearest_.push_back(std::isfinite(of_nearest) ? of_nearest : measured.of_default.value_or(log_of_failure));
+    }
+    const learning::Choice choice = predictor_.choose(problem.values, measured.offers);
+    add_answer(choice, measured);
+    for (const std::size_t k : ks_) {
+      top_[k].push_back(best_of(choice, measured, k, log_of_failure));
+      guarded_[k].push_back(best_of(choice, measured, k, measured.of_default.value_or(log_of_failure)));
+    }
+  }
+
+  Evaluation conclude() {
+    const auto count = static_cast<double>(std::max<std::uint64_t>(result_.problems, 1));
+    result_.coverage = static_cast<double>(sure_.size()) / count;
+    result_.shortlisted /= count;
+    result_.shortlist_length /= count;
+    result_.has_nearest = nearest_.has_value();
+    result_.sure = regret_of(std::move(sure_));
+    result_.answered = regret_of(std::move(answered_));
+    result_.shortlists = regret_of(std::move(shortlists_));
+    result_.by_default = regret_of(std::move(by_default_));
+    result_.by_commonest = regret_of(std::move(by_commonest_));
+    result_.by_nearest = regret_of(std::move(by_nearest_));
+    for (const std::size_t k : ks_) {
+      result_.top[k] = regret_of(std::move(top_[k]));
+      result_.guarded[k] = regret_of(std::move(guarded_[k]));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Regrets are logarithms; nothing where the candidate was not measured.
+  struct Measured {
+    std::vector<learning::Offer> offers;
+    std::vector<double> regrets;  // of the offers
+    std::optional<double> of_default, of_commonest;
+  };
+
+  Measured measure(const MeasuredProblem& problem) const {
+    Measured measured;
+    for (const Measurement& each : problem.measurements) {
+      const learning::ModelCandidate& candidate = data_.candidates[each.candidate];
+      const std::int32_t place = place_in_model_[each.candidate];
+      const double regret = finite(std::log(each.time / problem.best));
+      if (each.candidate == data_.default_candidate) measured.of_default = regret;
+      if (place == static_cast<std::int32_t>(model_.commonest)) measured.of_commonest = regret;
+      bool known = model_.kind == learning::ModelKind::ensemble || place >= 0;
+      for (std::size_t v = 0; v < candidate.values.size(); ++v) {
+        known = known && !(data_.candidate[v].categorical() && candidate.values[v] < 0);
+      }
+      if (!known) continue;
+      measured.offers.push_back({place, candidate.values.data()});
+      measured.regrets.push_back(regret);
+    }
+    return measured;
+  }
+
+  static double best_of(const learning::Choice& choice, const Measured& measured, std::size_t picks, double start) {
+    for (std::size_t i = 0; i < std::min(picks, choice.order.size()); ++i) {
+      start = std::min(start, measured.regrets[choice.order[i]]);
+    }
+    return start;
+  }
+
+  void add_answer(const learning::Choice& choice, const Measured& measured) {
+    ++result_.problems;
+    if (choice.order.size() < 2) ++result_.unranked;
+    result_.shortlist_length += static_cast<double>(choice.shortlist);
+    switch (choice.confidence) {
+      case Confidence::sure:
+        sure_.push_back(measured.regrets[choice.order.front()]);
+        answered_.push_back(sure_.back());
+        break;
+      case Confidence::shortlist:
+        ++result_.shortlisted;
+        break;
+      case Confidence::unsure:
+        ++result_.unsure[choice.reason];
+        break;
+    }
+    if (choice.confidence != Confidence::sure && measured.of_default) answered_.push_back(*measured.of_default);
+    if (measured.of_default || choice.shortlist > 0) {
+      shortlists_.push_back(best_of(choice, measured, choice.shortlist, measured.of_default.value_or(log_of_failure)));
+    }
+  }
+
+  const learning::Model& model_;
+  const learning::Predictor predictor_;
+  const DataSet& data_;
+  const std::vector<std::size_t>& ks_;
+  std::vector<std::int32_t> place_in_model_;  // of the data's candidates
+  std::optional<NearestNeighbour> nearest_;
+  Evaluation result_;
+  std::vector<double> sure_, answered_, shortlists_, by_default_, by_commonest_, by_nearest_;
+  std::map<std::size_t, std::vector<double>> top_, guarded_;
+};
+
+}  // namespace
+
 Evaluation evaluate(const learning::Model& model, const DataSet& data, const std::vector<std::size_t>& problems,
                     const std::vector<std::size_t>& ks, const DataSet* training,
                     const std::vector<std::size_t>& training_problems) {
-  const learning::Predictor predictor(model);
-  std::map<std::string, std::int32_t> places;
-  for (std::size_t i = 0; i < model.candidates.size(); ++i) {
-    places[model.candidates[i].name] = static_cast<std::int32_t>(i);
-  }
-  std::vector<std::int32_t> place_in_model;
-  for (const learning::ModelCandidate& candidate : data.candidates) {
-    const auto found = places.find(candidate.name);
-    place_in_model.push_back(found != places.end() ? found->second : -1);
-  }
-  std::optional<NearestNeighbour> nearest;
-  if (training != nullptr) nearest.emplace(*training, training_problems);
-
-  Evaluation result;
-  result.problems = problems.size();
-  result.has_nearest = nearest.has_value();
-  std::vector<double> sure, answered, shortlists, by_default, by_commonest, by_nearest;
-  std::map<std::size_t, std::vector<double>> top, guarded;
-  const auto count = static_cast<double>(std::max<std::size_t>(problems.size(), 1));
-  for (const std::size_t p : problems) {
-    const MeasuredProblem& problem = data.problems[p];
-    std::vector<learning::Offer> offers;
-    std::vector<double> regrets;
-    std::optional<double> of_default;  // nothing where it was not measured
-    std::optional<double> of_commonest;
-    for (const Measurement& each : problem.measurements) {
-      const learning::ModelCandidate& candidate = data.candidates[each.candidate];
-      const double regret = finite(std::log(each.time / problem.best));
-      if (each.candidate == data.default_candidate) of_default = regret;
-      if (place_in_model[each.candidate] == static_cast<std::int32_t>(model.commonest)) of_commonest = regret;
-      bool known = model.kind == learning::ModelKind::ensemble || place_in_model[each.candidate] >= 0;
-      for (std::size_t v = 0; v < candidate.values.size(); ++v) {
-        known = known && !(data.candidate[v].categorical() && candidate.values[v] < 0);
-      }
-      if (!known) continue;
-      offers.push_back({place_in_model[each.candidate], candidate.values.data()});
-      regrets.push_back(regret);
-    }
-    if (of_default) by_default.push_back(*of_default);
-    // What was not measured cannot be judged; the default stands in.
-    if (const auto common = of_commonest ? of_commonest : of_default) by_commonest.push_back(*common);
-    if (nearest) {
-      const double of_nearest = log_regret(data, problem, nearest->winner(problem));
-      by_nearest.push_back(std::isfinite(of_nearest) ? of_nearest : of_default.value_or(log_of_failure));
-    }
-    const learning::Choice choice = predictor.choose(problem.values, offers);
-    if (choice.order.size() < 2) ++result.unranked;
-    const auto best_of = [&](std::size_t picks, double start) {
-      for (std::size_t i = 0; i < std::min(picks, choice.order.size()); ++i) {
-        start = std::min(start, regrets[choice.order[i]]);
-      }
-      return start;
-    };
-    for (const std::size_t k : ks) {
-      top[k].push_back(best_of(k, log_of_failure));
-      guarded[k].push_back(best_of(k, of_default.value_or(log_of_failure)));
-    }
-    if (choice.confidence == Confidence::sure) {
-      result.coverage += 1 / count;
-      sure.push_back(regrets[choice.order.front()]);
-    } else if (choice.confidence == Confidence::shortlist) {
-      result.shortlisted += 1 / count;
-    } else {
-      ++result.unsure[choice.reason];
-    }
-    if (choice.confidence == Confidence::sure) {
-      answered.push_back(sure.back());
-    } else if (of_default) {
-      answered.push_back(*of_default);
-    }
-    if (of_default || choice.shortlist > 0) {
-      shortlists.push_back(best_of(choice.shortlist, of_default.value_or(log_of_failure)));
-    }
-    result.shortlist_length += static_cast<double>(choice.shortlist) / count;
-  }
-  result.sure = regret_of(std::move(sure));
-  result.answered = regret_of(std::move(answered));
-  result.shortlists = regret_of(std::move(shortlists));
-  result.by_default = regret_of(std::move(by_default));
-  result.by_commonest = regret_of(std::move(by_commonest));
-  result.by_nearest = regret_of(std::move(by_nearest));
-  for (const std::size_t k : ks) {
-    result.top[k] = regret_of(std::move(top[k]));
-    result.guarded[k] = regret_of(std::move(guarded[k]));
-  }
-  return result;
+  Judging judging(model, data, ks);
+  if (training != nullptr) judging.use_nearest(*training, training_problems);
+  for (const std::size_t problem : problems) judging.add(data.problems[problem]);
+  return judging.conclude();
 }
 
 }  // namespace hone::tools::learn
