@@ -7,8 +7,8 @@
 namespace hone::engine {
 
 struct Counters {
-  std::atomic<std::uint64_t> verified{0}, tuned{0}, upgrades{0}, prepared{0}, trials{0}, quarantined{0}, queued{0},
-      running{0}, dropped{0}, failed{0}, skipped_records{0};
+  std::atomic<std::uint64_t> verified{0}, tuned{0}, upgrades{0}, offered{0}, rolled_back{0}, prepared{0}, trials{0},
+      quarantined{0}, queued{0}, running{0}, dropped{0}, failed{0}, skipped_records{0};
   std::atomic<bool> store_degraded{false};
 };
 

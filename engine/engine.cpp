@@ -41,12 +41,6 @@ bool sampled() noexcept {
 }
 constexpr std::uint64_t sample_weight = 64;
 
-// Lets a cancellation that comes after the engine's end do nothing.
-struct Gate {
-  std::mutex mutex;
-  engine::Scheduler* scheduler = nullptr;
-};
-
 void check(const Operation& operation) {
   const auto reject = [&](const std::string& what) {
     throw Error(Errc::invalid_operation, fmt::format("operation '{}': {}", operation.problem_type().operation(), what));
@@ -79,12 +73,12 @@ struct Engine::Implementation {
   Policy current_policy() const;
   void pass_strand();
   void run() noexcept;
-  void set_drift_tolerance(const Policy& of);
+  void set_evidence_thresholds(const Policy& of);
 
   const std::shared_ptr<Clock> clock;
   const std::chrono::nanoseconds shutdown_timeout;
   const std::shared_ptr<engine::Index> index = std::make_shared<engine::Index>();
-  const std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  const std::shared_ptr<engine::Gate> gate = std::make_shared<engine::Gate>();
   engine::Counters counters;
   engine::EventHub events;
   std::mutex health_mutex;
@@ -99,8 +93,10 @@ struct Engine::Implementation {
   // The first device's name: its problems carry no salt. Set once.
   std::atomic<const std::string*> first_device{nullptr};
 
-  // Infinite where the find mode verifies nothing.
-  std::atomic<double> drift_tolerance{std::numeric_limits<double>::infinity()};
+  // From which ratio on production's times are evidence: to what they were at first, and to the predecessor's. Infinite
+  // where the find mode verifies nothing.
+  std::atomic<double> drift_threshold{std::numeric_limits<double>::infinity()};
+  std::atomic<double> regret_threshold{std::numeric_limits<double>::infinity()};
   std::atomic<std::uint64_t> next_ticket{1};
   asio::io_context context;
   asio::executor_work_guard<asio::io_context::executor_type> keep_running{context.get_executor()};
@@ -118,11 +114,14 @@ Engine::Implementation::Implementation(EngineOptions options)
                .on_health = [this](const storage::StoreHealth& health) { report_health(health); },
                .shutdown_timeout = options.shutdown_timeout}),
       scheduler(context,
-                {.queue_capacity = options.queue_capacity, .hang_timeout = options.hang_timeout, .clock = clock},
+                {.queue_capacity = options.queue_capacity,
+                 .hang_timeout = options.hang_timeout,
+                 .clock = clock,
+                 .gate = gate},
                 *index, library, events, counters),
       thread([this] { run(); }) {
   gate->scheduler = &scheduler;
-  set_drift_tolerance(policy);
+  set_evidence_thresholds(policy);
 }
 
 Engine::Implementation::~Implementation() {
@@ -140,9 +139,11 @@ Engine::Implementation::~Implementation() {
   scheduler.complete_all();
 }
 
-void Engine::Implementation::set_drift_tolerance(const Policy& of) {
+void Engine::Implementation::set_evidence_thresholds(const Policy& of) {
+  constexpr double never = std::numeric_limits<double>::infinity();
   const bool verifies = of.find_mode == FindMode::trust_verify || of.find_mode == FindMode::trust_verify_full;
-  drift_tolerance.store(verifies ? of.tolerance.value() : std::numeric_limits<double>::infinity());
+  drift_threshold.store(verifies ? 1 + of.tolerance : never);
+  regret_threshold.store(verifies ? 1 + of.tie_margin + engine::ObservedTimes::resolution : never);
 }
 
 void Engine::Implementation::run() noexcept {
@@ -260,6 +261,7 @@ Slot* Engine::Implementation::first_sight(const Problem& problem, const CallOpti
   }
   auto made = std::make_unique<Slot>(ProblemKey{problem.key().high ^ salt, problem.key().low ^ salt}, problem, site);
   made->publish(std::move(resolution.answer));
+  made->counted_since.store(clock->now().count(), std::memory_order_relaxed);
   Slot* const own = made.get();
   Slot* const slot = index->insert(std::move(made));
   // Another thread that met the problem at the same time was first: its answer and its request stand.
@@ -272,7 +274,11 @@ void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resol
   const engine::Work work = engine::plan(known, effective, !resolution.claim || resolution.claim->complete);
   const bool prepare = resolution.claim && !resolution.claim_answered;
   if (work.task == engine::Task::none && !work.forget_records && !prepare) return;
-  if (!scheduler.request({&slot, work, effective, std::move(resolution.claim), resolution.claim_answered})) {
+  if (!scheduler.request({.slot = &slot,
+                          .work = work,
+                          .policy = effective,
+                          .claim = std::move(resolution.claim),
+                          .claim_answered = resolution.claim_answered})) {
     slot.dropped.store(true, std::memory_order_release);
   }
 }
@@ -358,13 +364,17 @@ Subscription Engine::subscribe(asio::any_io_executor executor, std::function<voi
 void Engine::report(const Solution& solution, std::chrono::nanoseconds observed) noexcept {
   if (!solution || observed <= std::chrono::nanoseconds::zero()) return;
   const Answer& answer = *solution.answer_;
-  const auto drift = answer.observed.add(observed);
+  const auto window = answer.observed.add(observed);
+  if (!window) return;
   Implementation& self = *implementation_;
-  if (!drift || *drift <= 1 + self.drift_tolerance.load(std::memory_order_relaxed)) return;
+  const double before = answer.predecessor != nullptr ? answer.predecessor->observed_median() : 0;
+  const bool regretted = before > 0 && !answer.doubted.load(std::memory_order_relaxed) &&
+                         window->median > before * self.regret_threshold.load(std::memory_order_relaxed);
+  if (!regretted && window->drift <= self.drift_threshold.load(std::memory_order_relaxed)) return;
   // One of another engine, or replaced meanwhile: what it does now is nobody's concern.
   Slot* slot = self.index->find(answer.slot->key);
-  if (slot == answer.slot && slot->current.load(std::memory_order_relaxed) == &answer)
-    self.scheduler.verify_again(*slot);
+  if (slot != answer.slot || slot->current.load(std::memory_order_relaxed) != &answer) return;
+  self.scheduler.verify_again(*slot, regretted ? std::optional(answer.predecessor->candidate) : std::nullopt);
 }
 
 void Engine::pause() noexcept { implementation_->scheduler.pause(); }
@@ -378,6 +388,8 @@ Statistics Engine::statistics() const noexcept {
           .verified = read(c.verified),
           .tuned = read(c.tuned),
           .upgrades = read(c.upgrades),
+          .offered = read(c.offered),
+          .rolled_back = read(c.rolled_back),
           .prepared = read(c.prepared),
           .trials = read(c.trials),
           .quarantined = read(c.quarantined),
@@ -398,7 +410,7 @@ void Engine::set_policy(const Policy& policy) {
   Policy resolved = resolve(policy, environment_variables());
   const std::unique_lock lock(implementation_->registry_mutex);
   implementation_->scheduler.set_policy(resolved);
-  implementation_->set_drift_tolerance(resolved);
+  implementation_->set_evidence_thresholds(resolved);
   implementation_->policy = std::move(resolved);
 }
 

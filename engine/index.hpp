@@ -25,7 +25,7 @@ namespace hone::engine {
 struct Site;  // an operation on a device, see resolver.hpp
 struct Slot;
 
-// One published answer. Immutable but for what production reports. Without an invoker it is empty and says why.
+// One published answer. Immutable but for what production tells of it. Without an invoker it is empty and says why.
 struct Answer {
   Candidate candidate;
   Provenance provenance = Provenance::fallback;
@@ -34,7 +34,18 @@ struct Answer {
   std::shared_ptr<const Invoker> invoker;
   std::string reason;
   Slot* slot = nullptr;
+  const Answer* predecessor = nullptr;  // the answer that this one, an upgrade, replaced
+  // The last median that production reported of the same candidate before it was published anew, ns; 0: none.
+  double observed_before = 0;
   mutable ObservedTimes observed = {};
+  // Set when the upgrade was doubted: production's word against it is taken once.
+  mutable std::atomic<bool> doubted{false};
+
+  // What a launch takes in production, ns; 0 as long as too little was reported.
+  double observed_median() const noexcept {
+    const double median = observed.median();
+    return median > 0 ? median : observed_before;
+  }
 };
 
 // The place of one problem on one device.
@@ -47,8 +58,9 @@ struct alignas(64) Slot {
 
   const ProblemKey key;  // of the index: the problem's, salted by the device
   std::atomic<const Answer*> current{nullptr};
-  // Sampled count of finds, in units of one find.
+  // Sampled count of finds, in units of one find, since `counted_since` (the engine's clock, ns).
   std::atomic<std::uint64_t> demand{0};
+  std::atomic<std::int64_t> counted_since{0};
   // Set while the background neither works on the problem nor has finished with it: a later find asks again.
   std::atomic<bool> dropped{false};
 

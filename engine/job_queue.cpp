@@ -3,36 +3,6 @@
 #include <algorithm>
 
 namespace hone::engine {
-namespace {
-
-// Shares of the time that are typically saved; rough on purpose, only their order matters much.
-double typical_saving(Provenance known) noexcept {
-  switch (known) {
-    case Provenance::fallback:
-      return 0.5;
-    case Provenance::model:
-      return 0.2;
-    case Provenance::system:
-      return 0.2;
-    case Provenance::hint:
-      return 0.1;
-    case Provenance::user:
-      return 0.02;
-  }
-  return 0;
-}
-
-constexpr double guessed_time = 1e5;  // nanoseconds, where no time is known
-constexpr double asked_boost = 1e30;  // above any saving
-
-}  // namespace
-
-double priority(const Expectation& expectation) noexcept {
-  const double time = expectation.time.count() > 0 ? expectation.time.count() : guessed_time;
-  const double saving = static_cast<double>(expectation.demand) * time * typical_saving(expectation.known);
-  return expectation.asked ? asked_boost * (1 + saving) : saving;
-}
-
 Slot* JobQueue::push(Slot& slot, const Priority& priority) {
   slots_.push_back(&slot);
   if (slots_.size() <= capacity_) return nullptr;
@@ -57,6 +27,18 @@ Slot* JobQueue::pop(const Priority& priority, const std::function<bool(const Slo
   Slot* slot = *best;
   slots_.erase(best);
   return slot;
+}
+
+std::size_t JobQueue::place_of(const Slot& slot, const Priority& priority) const {
+  const auto own = std::find(slots_.begin(), slots_.end(), &slot);
+  if (own == slots_.end()) return 0;
+  const double value = priority(slot);
+  std::size_t place = 1;
+  for (auto each = slots_.begin(); each != slots_.end(); ++each) {
+    const double other = priority(**each);
+    if (other > value || (other == value && each < own)) ++place;
+  }
+  return place;
 }
 
 }  // namespace hone::engine

@@ -17,10 +17,17 @@ namespace hone::engine {
 class ObservedTimes {
  public:
   static constexpr std::uint32_t window = 64;  // observations
+  // Two medians that differ by less, relative, may be of equal times: each is rounded to a bucket.
+  static constexpr double resolution = 0.045;
 
-  // Adds a positive time. When it completes a window: the window's median over the median of the first window; else,
-  // and for the first window itself, nothing.
-  std::optional<double> add(std::chrono::nanoseconds observed) noexcept {
+  // What a window told when it was complete.
+  struct Window {
+    double median = 0;  // ns
+    double drift = 1;   // its median over the median of the first window
+  };
+
+  // Adds a positive time; the window when this completes it, else nothing.
+  std::optional<Window> add(std::chrono::nanoseconds observed) noexcept {
     const auto time = static_cast<double>(observed.count());
     double anchor = anchor_.load(std::memory_order_relaxed);
     if (anchor == 0 && anchor_.compare_exchange_strong(anchor, time, std::memory_order_relaxed)) anchor = time;
@@ -30,9 +37,14 @@ class ObservedTimes {
     if ((added_.fetch_add(1, std::memory_order_relaxed) + 1) % window != 0) return std::nullopt;
     const double median = close_window();
     double first = 0;
-    if (first_.compare_exchange_strong(first, median, std::memory_order_relaxed)) return std::nullopt;
-    return median / first;
+    const Window told{.median = median * anchor, .drift = 1};
+    last_.store(told.median, std::memory_order_relaxed);
+    if (first_.compare_exchange_strong(first, median, std::memory_order_relaxed)) return told;
+    return Window{told.median, median / first};
   }
+
+  // The median of the last complete window, ns; 0 before there was one.
+  double median() const noexcept { return last_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t buckets = 128;  // a factor of 16 up and down
@@ -55,6 +67,7 @@ class ObservedTimes {
 
   std::atomic<double> anchor_{0};
   std::atomic<double> first_{0};
+  std::atomic<double> last_{0};
   std::atomic<std::uint32_t> added_{0};
   std::array<std::atomic<std::uint16_t>, buckets> counts_{};
 };

@@ -43,6 +43,10 @@ void visit_knobs(Policy_& p, Visitor&& visit) {
         "memory for each worker's private buffers");
   visit(p.revalidate_user_records, "revalidate_user_records", "HONE_REVALIDATE", Format<bool>{},
         "whether stored user records are verified again");
+  visit(p.adopt, "adopt", "HONE_ADOPT", Format<Adopt>{}, "whether upgrades are published at once or offered first");
+  visit(p.cache_state, "cache_state", "HONE_CACHE_STATE", Format<CacheState>{}, "the caches in measurements");
+  visit(p.payback_time, "payback_time", "HONE_PAYBACK_TIME", Format<nanoseconds>{},
+        "time in which a job must be expected to save what it costs");
 }
 
 template <class Options, class Visitor>
@@ -81,6 +85,9 @@ Policy Policy::serving() {
   set_preset(p.background_share, 0.10);
   set_preset(p.max_buffer_bytes, std::uint64_t{1} << 30);
   set_preset(p.revalidate_user_records, false);
+  set_preset(p.adopt, Adopt::automatic);
+  set_preset(p.cache_state, CacheState::warm);
+  set_preset(p.payback_time, nanoseconds(std::chrono::hours(24)));
   return p;
 }
 
@@ -95,6 +102,7 @@ Policy Policy::benchmark() {
   set_preset(p.background_share, 1.0);
   set_preset(p.max_buffer_bytes, std::uint64_t{4} << 30);
   set_preset(p.revalidate_user_records, true);
+  set_preset(p.payback_time, nanoseconds::max());
   return p;
 }
 

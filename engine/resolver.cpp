@@ -49,6 +49,7 @@ class Resolving {
                    : found->match <= EnvironmentMatch::same_device ? Source::same_device
                                                                    : Source::foreign_device;
     claim.complete = found->record.complete;
+    claim.cold_cache = found->record.measurement.cold_cache;
     std::vector<RecordedCandidate> usable;
     usable.reserve(1 + found->record.rivals.size());
     if (accept(found->record.best)) usable.push_back(found->record.best);

@@ -29,7 +29,8 @@ Environment environment_of(const Device& device, const Operation& operation);
 struct Claim {
   Provenance known = Provenance::fallback;
   Source source = Source::same_device;
-  bool complete = true;  // the search behind it had come to its own end
+  bool complete = true;     // the search behind it had come to its own end
+  bool cold_cache = false;  // how its times were taken
   storage::RecordedCandidate best;
   std::vector<storage::RecordedCandidate> rivals;
 };

@@ -8,7 +8,6 @@
 
 #include "engine/attempt_journal.hpp"
 #include "engine/log.hpp"
-#include "workers/validation.hpp"
 
 namespace hone::engine {
 namespace {
@@ -26,6 +25,8 @@ constexpr auto claim_retry = seconds(1);
 struct Scheduler::DeviceWorker {
   std::shared_ptr<Device> device;
   std::shared_ptr<AttemptJournal> journal;
+  // Outlives the worker: one that replaces it knows the idle device.
+  std::shared_ptr<workers::IdleTime> idle_time = std::make_shared<workers::IdleTime>();
   std::shared_ptr<workers::StreamWorker> worker;
   storage::DeviceLease lease;
   Slot* running = nullptr;
@@ -90,11 +91,15 @@ void Scheduler::add_device(std::shared_ptr<Device> device, const Policy& policy)
 }
 
 std::shared_ptr<workers::StreamWorker> Scheduler::make_worker(const DeviceWorker& on, const Policy& policy) const {
-  return std::make_shared<workers::StreamWorker>(on.device, options_.clock, on.journal, worker_options(policy));
+  workers::WorkerOptions options = worker_options(policy);
+  options.idle_time = on.idle_time;
+  return std::make_shared<workers::StreamWorker>(on.device, options_.clock, on.journal, std::move(options));
 }
 
 workers::WorkerOptions Scheduler::worker_options(const Policy& policy) {
-  return {.max_buffer_bytes = policy.max_buffer_bytes, .background_share = policy.background_share};
+  return {.max_buffer_bytes = policy.max_buffer_bytes,
+          .background_share = policy.background_share,
+          .cold_cache = policy.cache_state == CacheState::cold};
 }
 
 void Scheduler::set_policy(const Policy& policy) {
@@ -108,20 +113,28 @@ void Scheduler::set_policy(const Policy& policy) {
   });
 }
 
-void Scheduler::verify_again(Slot& slot) noexcept {
+void Scheduler::verify_again(Slot& slot, std::optional<Candidate> predecessor) noexcept {
   try {
-    asio::post(strand_, [this, &slot] { request_again(slot, Task::verify); });
+    asio::post(strand_, [this, &slot, predecessor = std::move(predecessor)] {
+      request_again(slot, Task::verify, true, predecessor);
+    });
   } catch (const std::exception& error) {
     log().warn("a verification could not be asked for: {}", error.what());
   }
 }
 
-void Scheduler::request_again(Slot& slot, Task task) {
+void Scheduler::request_again(Slot& slot, Task task, bool drifted, std::optional<Candidate> predecessor) {
   if (assignment_of(slot) != nullptr) return;
   Resolution resolution = resolve(*slot.site, slot.problem, library_, Records::use);
   if (!resolution.claim) return;
-  const Work work{.task = task, .search_parameters = policy_.tune_parameters};
-  request({&slot, work, policy_, std::move(resolution.claim), resolution.claim_answered});
+  if (predecessor) slot.current.load(std::memory_order_acquire)->doubted = true;
+  request({.slot = &slot,
+           .work = {.task = task, .search_parameters = policy_.tune_parameters},
+           .policy = policy_,
+           .claim = std::move(resolution.claim),
+           .claim_answered = resolution.claim_answered,
+           .drifted = drifted,
+           .predecessor = std::move(predecessor)});
 }
 
 void Scheduler::requeue_unaccepted(const Policy& before) {
@@ -141,7 +154,7 @@ void Scheduler::requeue_unaccepted(const Policy& before) {
       again.emplace_back(&slot, Task::verify);
     }
   });
-  for (const auto& [slot, task] : again) request_again(*slot, task);
+  for (const auto& [slot, task] : again) request_again(*slot, task, false, {});
 }
 
 void Scheduler::pause() noexcept {
@@ -263,12 +276,7 @@ void Scheduler::enqueue(Slot& slot) {
   Slot* dropped = queue_.push(slot, [this](const Slot& each) { return priority_of(each); });
   counters_.queued.store(queue_.size(), std::memory_order_relaxed);
   if (dropped == nullptr) return;
-  count(counters_.dropped);
-  Event dropped_event = event(EventKind::job_dropped, *dropped);
-  dropped_event.cause = fmt::format("more than {} problems wait; this one promised least", options_.queue_capacity);
-  events_.emit(std::move(dropped_event));
-  dropped->dropped.store(true, std::memory_order_release);
-  finish(*dropped);
+  leave(*dropped, fmt::format("more than {} problems wait; this one promised least", options_.queue_capacity));
 }
 
 void Scheduler::finish(Slot& slot, std::error_code error) {
@@ -306,6 +314,16 @@ void Scheduler::start(DeviceWorker& on, Slot& slot) {
     assignment.state = State::waiting;
     if (adopt_foreign_record(slot)) return;
   }
+  const Task task = task_of(assignment);
+  const Expectation expectation = expectation_of(assignment);
+  if (!pays(task, expectation, assignment.request.policy)) {
+    return leave(slot, fmt::format("it would cost about {:.1f} ms and save {:.3g} ms a day",
+                                   std::chrono::duration<double, std::milli>(
+                                       expected_cost(task, expectation, assignment.request.policy))
+                                       .count(),
+                                   expected_saving(expectation) * 86'400 * 1e3));
+  }
+  left_.erase(&slot);
   std::optional<workers::Job> job;
   try {
     job.emplace(make_job(assignment));
@@ -340,111 +358,36 @@ void Scheduler::release_worker(DeviceWorker& on, const Slot& slot) noexcept {
   on.journal->end_job();
 }
 
-workers::Subject Scheduler::make_subject(const Assignment& assignment) const {
-  const Slot& slot = *assignment.request.slot;
-  workers::Subject subject{slot.problem, slot.site->operation, assignment.excluded};
-  for (const auto& each : library_.quarantined(slot.problem.key(), slot.site->environment_id)) {
-    subject.quarantined.push_back(each.candidate);
-  }
-  return subject;
-}
-
-workers::Job Scheduler::make_job(const Assignment& assignment) const {
-  const Request& request = assignment.request;
-  const Slot& slot = *request.slot;
-  workers::Subject subject = make_subject(assignment);
-  if (assignment.step == Step::prepare) return workers::PrepareJob{std::move(subject), request.claim->best.candidate};
-
-  workers::Budget budget;
-  budget.patience = request.policy.patience;
-  budget.wall_time = request.work.boxed ? request.policy.max_tuning_time.value() : nanoseconds::max();
-  budget.evaluations = request.work.boxed ? request.policy.max_evaluations.value() : unlimited;
-  std::vector<Candidate> others = others_of(assignment);
-  if (assignment.step == Step::verify) {
-    workers::VerifyJob job{.subject = std::move(subject), .claimed = request.claim->best.candidate};
-    if (request.claim->source != Source::predicted && request.claim->best.timing.known()) {
-      job.reported = request.claim->best.timing.median;
-    }
-    others.resize(std::min<std::size_t>(others.size(), request.policy.verify_candidates - 1));
-    job.rivals = std::move(others);
-    job.tolerance = request.policy.tolerance;
-    job.tie_margin = request.policy.tie_margin;
-    job.wall_time = budget.wall_time;
-    return job;
-  }
-  workers::TuneJob job{.subject = std::move(subject), .incumbent = incumbent_of(assignment)};
-  job.first = std::move(others);
-  job.search_parameters = request.work.search_parameters;
-  job.may_compile = request.work.may_compile;
-  job.tie_margin = request.policy.tie_margin;
-  job.budget = budget;
-  job.seed = slot.problem.key().low;
-  if (request.work.resume) {
-    job.past = past_trials(slot);
-    // What is observed is not suggested again: the best of it must be measured for itself.
-    for (const Candidate& candidate : fastest_of(job.past, 3)) {
-      if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) job.first.push_back(candidate);
-    }
-  }
-  return job;
-}
-
-std::vector<workers::Trial> Scheduler::past_trials(const Slot& slot) const {
-  std::vector<workers::Trial> past;
-  for (storage::Trial& trial : library_.trials(slot.problem.key(), slot.site->environment_id)) {
-    past.push_back({.candidate = std::move(trial.candidate.candidate),
-                    .status = trial.status,
-                    .timing = trial.candidate.timing,
-                    .workspace = trial.candidate.workspace,
-                    .reason = std::move(trial.reason)});
-  }
-  return past;
-}
-
-Candidate Scheduler::incumbent_of(const Assignment& assignment) const {
+Expectation Scheduler::expectation_of(const Assignment& assignment) const {
   const Slot& slot = *assignment.request.slot;
   const Answer* answer = slot.current.load(std::memory_order_acquire);
-  if (answer->invoker) return answer->candidate;
-  if (assignment.request.claim) return assignment.request.claim->best.candidate;
-  for (const auto& solver : slot.site->operation->solvers()) {
-    if (solver->applicable(slot.problem, *slot.site->device)) continue;
-    return workers::default_candidate(*solver, slot.problem, *slot.site->device);
-  }
-  return {};
+  return {.finds = slot.demand.load(std::memory_order_relaxed) + 1,
+          .span = options_.clock->now() - nanoseconds(slot.counted_since.load(std::memory_order_relaxed)),
+          .time = answer->timing.median,
+          .known = assignment.request.claim ? assignment.request.claim->known : Provenance::fallback,
+          .drifted = assignment.request.drifted,
+          .asked = assignment.asked};
 }
 
-// Everything that speaks against the candidate under test, most telling first: what answers now, what the record names,
-// and the fallback.
-std::vector<Candidate> Scheduler::others_of(const Assignment& assignment) const {
-  const Slot& slot = *assignment.request.slot;
-  const std::optional<Claim>& claim = assignment.request.claim;
-  const Candidate subject = assignment.step == Step::verify ? claim->best.candidate : incumbent_of(assignment);
-  std::vector<Candidate> others;
-  const auto add = [&](const Candidate& candidate) {
-    if (candidate == subject || std::find(others.begin(), others.end(), candidate) != others.end()) return;
-    others.push_back(candidate);
-  };
-  if (const Answer* answer = slot.current.load(std::memory_order_acquire); answer->invoker) add(answer->candidate);
-  if (claim) {
-    add(claim->best.candidate);
-    for (const auto& rival : claim->rivals) add(rival.candidate);
-  }
-  const Operation& operation = *slot.site->operation;
-  if (const auto fallback = workers::find_solver(operation, operation.fallback())) {
-    if (!fallback->applicable(slot.problem, *slot.site->device)) {
-      add(workers::default_candidate(*fallback, slot.problem, *slot.site->device));
-    }
-  }
-  return others;
+double Scheduler::priority_of(const Slot& slot) const { return priority(expectation_of(assignments_.at(&slot))); }
+
+Task Scheduler::task_of(const Assignment& assignment) noexcept {
+  return assignment.step == Step::verify ? Task::verify : assignment.step == Step::tune ? Task::tune : Task::none;
 }
 
-double Scheduler::priority_of(const Slot& slot) const {
-  const Assignment& assignment = assignments_.at(&slot);
-  const Answer* answer = slot.current.load(std::memory_order_acquire);
-  return priority({.demand = slot.demand.load(std::memory_order_relaxed) + 1,
-                   .time = answer->timing.median,
-                   .known = assignment.request.claim ? assignment.request.claim->known : Provenance::fallback,
-                   .asked = assignment.asked});
+// Counting begins anew, so that a problem that becomes hot later is judged by what it is then.
+void Scheduler::leave(Slot& slot, const std::string& cause) {
+  slot.demand.store(0, std::memory_order_relaxed);
+  slot.counted_since.store(options_.clock->now().count(), std::memory_order_relaxed);
+  slot.dropped.store(true, std::memory_order_release);
+  count(counters_.dropped);
+  // Once is enough: it is asked for again with every find that is counted.
+  if (left_.insert(&slot).second) {
+    Event dropped = event(EventKind::job_dropped, slot);
+    dropped.cause = cause;
+    events_.emit(std::move(dropped));
+  }
+  finish(slot);
 }
 
 // ---- Time -----------------------------------------------------------------------------------------------------------
@@ -526,6 +469,7 @@ void Scheduler::adopt_foreign_changes() {
   for (Slot* slot : touched) adopt_foreign_record(*slot);
 }
 
+// Under Policy::adopt == ask it is offered, and what was known stays the answer until then.
 bool Scheduler::adopt_foreign_record(Slot& slot) {
   Assignment* assignment = assignment_of(slot);
   // What is queued or runs here ends with a measurement of its own.
@@ -536,20 +480,21 @@ bool Scheduler::adopt_foreign_record(Slot& slot) {
   const bool known = current->invoker && current->candidate == resolution.claim->best.candidate;
   if (known && current->provenance == Provenance::user && assignment == nullptr) return false;
   if (!resolution.claim_answered) {
-    if (assignment == nullptr) return request({&slot, {}, policy_, std::move(resolution.claim), false});
+    if (assignment == nullptr) return request({.slot = &slot, .policy = policy_, .claim = std::move(resolution.claim)});
     assignment->request.claim = std::move(resolution.claim);
     assignment->step = Step::prepare;
     enqueue(slot);
     return true;
   }
-  Event upgraded = event(EventKind::upgraded, slot);
-  upgraded.after = resolution.answer->candidate;
-  upgraded.after_timing = resolution.answer->timing;
-  upgraded.cause = "another process measured it";
-  slot.publish(std::move(resolution.answer));
-  if (!known) {
-    count(counters_.upgrades);
-    events_.emit(std::move(upgraded));
+  Answer& answer = *resolution.answer;
+  Upgrade upgrade{.kind = EventKind::upgraded,
+                  .winner = {{answer.candidate, answer.invoker, answer.workspace}, answer.timing},
+                  .provenance = answer.provenance,
+                  .cause = "another process measured it"};
+  if (needs_consent(slot, upgrade, policy_)) {
+    offer(slot, std::move(upgrade));
+  } else {
+    publish(slot, upgrade);
   }
   if (assignment != nullptr) finish(slot);
   return true;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <concurrentqueue/concurrentqueue.h>
@@ -29,6 +30,7 @@
 #include "engine/bookkeeping.hpp"
 #include "engine/counters.hpp"
 #include "engine/event_hub.hpp"
+#include "engine/expectation.hpp"
 #include "engine/index.hpp"
 #include "engine/job_queue.hpp"
 #include "engine/plan.hpp"
@@ -38,10 +40,19 @@
 
 namespace hone::engine {
 
+class Scheduler;
+
+// Lets what comes after the engine's end, an answer to an offer or a cancellation, do nothing.
+struct Gate {
+  std::mutex mutex;
+  Scheduler* scheduler = nullptr;
+};
+
 struct SchedulerOptions {
   std::size_t queue_capacity = 4096;
   std::chrono::nanoseconds hang_timeout{};
   std::shared_ptr<Clock> clock;
+  std::shared_ptr<Gate> gate;
 };
 
 // What is asked for at a problem's first sight, or later.
@@ -49,8 +60,24 @@ struct Request {
   Slot* slot = nullptr;
   Work work;
   Policy policy;
-  std::optional<Claim> claim;
+  std::optional<Claim> claim = {};
   bool claim_answered = false;
+  bool drifted = false;                       // production says that the answer is slower than it was
+  std::optional<Candidate> predecessor = {};  // production says that the answer is slower than this, which it replaced
+};
+
+// What the background does for a problem now.
+struct Background {
+  std::string_view state = "idle";  // idle, queued, running, storing, waiting
+  std::string_view task = "none";   // none, prepare, verify, tune
+  std::size_t queue_place = 0;      // 1: next; 0: it does not wait for a worker
+  std::size_t queue_length = 0;
+  double saving = 0;                          // expected, seconds saved a second
+  std::chrono::nanoseconds cost{0};           // expected
+  unsigned retries = 0;                       // of an inconclusive verification
+  std::chrono::nanoseconds retry_in{0};       // while waiting
+  std::optional<Conclusion> conclusion = {};  // of the last verification in this process
+  std::optional<Candidate> offered = {};      // waits for the program's answer
 };
 
 class Scheduler {
@@ -65,8 +92,13 @@ class Scheduler {
   // Any thread ------------------------------------------------------------------------------------------------------
   // Never waits; false when the request queue has no memory left.
   bool request(Request request) noexcept;
-  // Verifies the slot's present answer unless the background works on it anyway.
-  void verify_again(Slot& slot) noexcept;
+  // Production says that the answer has become slower, or is slower than its `predecessor`: verifies it, against the
+  // predecessor first, unless the background works on the problem anyway.
+  void verify_again(Slot& slot, std::optional<Candidate> predecessor) noexcept;
+  // The program's answer to an offer; ignored unless it is the slot's present one.
+  void answer_offer(Slot& slot, std::uint64_t offer, bool adopted);
+  // Waits for the strand. Not to be called on it.
+  Background background(Slot& slot);
   void add_device(std::shared_ptr<Device> device, const Policy& policy);
   // Later jobs follow the new policy; what it no longer accepts is tuned.
   void set_policy(const Policy& policy);
@@ -105,6 +137,20 @@ class Scheduler {
     std::vector<Candidate> excluded;                 // quarantined while the assignment runs
   };
 
+  // What is to take the place of a slot's answer.
+  struct Upgrade {
+    EventKind kind = EventKind::upgraded;
+    Winner winner;
+    Provenance provenance = Provenance::user;
+    std::string cause = {};
+    std::optional<storage::Record> record = {};  // to be durable first; none: it is stored already
+    std::optional<storage::Record> kept = {};    // to be stored when the program declines
+  };
+  struct PendingOffer {
+    std::uint64_t number = 0;
+    Upgrade upgrade;
+  };
+
   struct DeviceWorker;
 
   // Intake
@@ -119,12 +165,15 @@ class Scheduler {
   static void release_worker(DeviceWorker& on, const Slot& slot) noexcept;
   workers::Job make_job(const Assignment& assignment) const;
   workers::Subject make_subject(const Assignment& assignment) const;
-  std::vector<workers::Trial> past_trials(const Slot& slot) const;
+  std::vector<workers::Trial> past_trials(const Slot& slot, bool cold_cache) const;
   Candidate incumbent_of(const Assignment& assignment) const;
   std::vector<Candidate> others_of(const Assignment& assignment) const;
   std::shared_ptr<workers::StreamWorker> make_worker(const DeviceWorker& on, const Policy& policy) const;
   static workers::WorkerOptions worker_options(const Policy& policy);
+  Expectation expectation_of(const Assignment& assignment) const;
   double priority_of(const Slot& slot) const;
+  static Task task_of(const Assignment& assignment) noexcept;
+  void leave(Slot& slot, const std::string& cause);
 
   // Outcomes
   void on_outcome(Slot& slot, std::uint64_t run, const workers::Outcome& outcome);
@@ -133,17 +182,28 @@ class Scheduler {
   void on_tuned(Slot& slot, Assignment& assignment, const workers::Outcome& outcome);
   void retry_later(Slot& slot, Assignment& assignment, const std::string& cause);
   void fail(Slot& slot, std::error_code error, const std::string& cause);
-  // Stores the record and what else is in `changes`; when that is durable publishes the winner and calls `then`.
-  void adopt(Slot& slot, const Winner& best, storage::Record record, std::vector<storage::Change> changes,
-             std::function<void()> then);
-  void publish(Slot& slot, const Winner& best, Provenance provenance, EventKind kind);
+  Upgrade make_upgrade(const Slot& slot, const Assignment& assignment, const Winner& best,
+                       const workers::Outcome& outcome, const std::optional<Conclusion>& conclusion) const;
+  // Stores the record and what else is in `changes`; when that is durable publishes the winner, or offers it where the
+  // policy asks, and calls `then`.
+  void adopt(Slot& slot, Upgrade upgrade, std::vector<storage::Change> changes, std::function<void()> then);
+  void publish(Slot& slot, const Upgrade& upgrade);
+  // Publishes; an offer that was made against the answer before is void.
+  void replace_answer(Slot& slot, std::unique_ptr<Answer> answer);
+
+  // Consent
+  static bool needs_consent(const Slot& slot, const Upgrade& upgrade, const Policy& policy) noexcept;
+  void offer(Slot& slot, Upgrade upgrade);
+  // Stores, then publishes; calls `then` on the strand.
+  void store_and_publish(Slot& slot, Upgrade upgrade, std::vector<storage::Change> changes, std::function<void()> then);
+  void keep(Slot& slot, Upgrade declined);
   // Records failures, and takes a failed candidate out of service where it is the answer.
   std::vector<storage::Change> record_trials(Slot& slot, Assignment& assignment, const workers::Outcome& outcome);
   void quarantine(Slot& slot, Assignment& assignment, const Candidate& candidate, const std::string& cause,
                   std::vector<storage::Change>& changes);
   void withdraw(Slot& slot, const Assignment& assignment, const std::string& cause);
 
-  void request_again(Slot& slot, Task task);
+  void request_again(Slot& slot, Task task, bool drifted, std::optional<Candidate> predecessor);
   void requeue_unaccepted(const Policy& before);
 
   // Time
@@ -176,6 +236,9 @@ class Scheduler {
   std::unordered_map<const Slot*, Assignment> assignments_;
   JobQueue queue_;
   std::unordered_map<const Slot*, Conclusion> conclusions_;  // of the last verification
+  std::unordered_map<const Slot*, PendingOffer> offers_;
+  std::unordered_set<const Slot*> left_;  // a job for it was left undone, and none was begun since
+  std::uint64_t next_offer_ = 1;
   Policy policy_;
   std::uint64_t next_run_ = 1;
 

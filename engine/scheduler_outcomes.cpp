@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <asio/post.hpp>
@@ -46,14 +48,22 @@ void Scheduler::on_prepared(Slot& slot, Assignment& assignment, const workers::O
   library_.submit(record_trials(slot, assignment, outcome));
   if (!best) return fail(slot, outcome.error ? outcome.error : make_error_code(Errc::not_applicable), outcome.cause);
   best->timing = claim.best.timing;
-  publish(slot, *best, claim.known, EventKind::prepared);
+  Upgrade upgrade{.kind = EventKind::prepared, .winner = *std::move(best), .provenance = claim.known};
+  if (needs_consent(slot, upgrade, assignment.request.policy)) {
+    offer(slot, std::move(upgrade));
+  } else {
+    publish(slot, upgrade);
+  }
   finish(slot);
 }
 
 void Scheduler::on_verified(Slot& slot, Assignment& assignment, const workers::Outcome& outcome) {
   const Claim claim = *assignment.request.claim;
   const Policy& policy = assignment.request.policy;
-  const Conclusion conclusion = verdict(gather(*assignment.verification, outcome, claim.source, claim.rivals),
+  // Times that were taken with other caches are not compared.
+  const bool comparable = claim.cold_cache == (policy.cache_state == CacheState::cold);
+  const std::span<const storage::RecordedCandidate> recorded(claim.rivals.data(), comparable ? claim.rivals.size() : 0);
+  const Conclusion conclusion = verdict(gather(*assignment.verification, outcome, claim.source, recorded),
                                         {.tolerance = policy.tolerance, .tie_margin = policy.tie_margin});
   Event verified = event(EventKind::verified, slot);
   verified.after = claim.best.candidate;
@@ -70,30 +80,32 @@ void Scheduler::on_verified(Slot& slot, Assignment& assignment, const workers::O
   conclusions_[&slot] = conclusion;
 
   const auto chosen = winner(outcome, conclusion.upgrade.value_or(claim.best.candidate));
-  const auto record = [&](bool complete) {
-    storage::Record made = make_record(stored_subject(slot), *chosen, outcome);
-    made.complete = complete;
+  const auto upgrade = [&](bool complete) {
+    Upgrade made = make_upgrade(slot, assignment, *chosen, outcome, conclusion);
+    made.record->complete = complete;
     return made;
   };
   switch (conclusion.verdict) {
     case Verdict::accept:
     case Verdict::re_rank:
       if (!chosen) return fail(slot, Errc::not_applicable, "the chosen candidate is not ready");
-      return adopt(slot, *chosen, record(true), std::move(changes), [this, &slot] { finish(slot); });
+      return adopt(slot, upgrade(true), std::move(changes), [this, &slot] { finish(slot); });
     case Verdict::tune: {
       assignment.step = Step::tune;
       const auto continue_tuning = [this, &slot] {
         enqueue(slot);
         dispatch();
       };
-      // A rival that is better is served while the search goes on.
-      if (conclusion.upgrade && chosen) return adopt(slot, *chosen, record(false), std::move(changes), continue_tuning);
+      // A rival that is better is served while the search goes on; a program that is asked is asked once, at the end.
+      if (conclusion.upgrade && chosen && policy.adopt == Adopt::automatic) {
+        return adopt(slot, upgrade(false), std::move(changes), continue_tuning);
+      }
       library_.submit(std::move(changes));
       return continue_tuning();
     }
     case Verdict::inconclusive: {
       const auto later = [this, &slot, cause = conclusion.cause] { retry_later(slot, *assignment_of(slot), cause); };
-      if (conclusion.upgrade && chosen) return adopt(slot, *chosen, record(false), std::move(changes), later);
+      if (conclusion.upgrade && chosen) return adopt(slot, upgrade(false), std::move(changes), later);
       library_.submit(std::move(changes));
       return later();
     }
@@ -120,52 +132,106 @@ void Scheduler::on_tuned(Slot& slot, Assignment& assignment, const workers::Outc
   tuned.after_timing = best->timing;
   tuned.cause = fmt::format("{} evaluations; stopped by {}", outcome.evaluations,
                             symbols(StopReason{})[static_cast<std::size_t>(outcome.stop)]);
-  adopt(slot, *best, make_record(stored_subject(slot), *best, outcome), std::move(changes),
-        [this, &slot, tuned = std::move(tuned)] {
+  // A verification that led here is told with its result.
+  const auto conclusion = conclusions_.find(&slot);
+  const bool verified = conclusion != conclusions_.end() && assignment.verification;
+  adopt(slot,
+        make_upgrade(slot, assignment, *best, outcome,
+                     verified ? std::optional(conclusion->second) : std::optional<Conclusion>()),
+        std::move(changes), [this, &slot, tuned = std::move(tuned)] {
           events_.emit(tuned);
           finish(slot);
         });
 }
 
-void Scheduler::adopt(Slot& slot, const Winner& best, storage::Record record, std::vector<storage::Change> changes,
-                      std::function<void()> then) {
-  assignment_of(slot)->state = State::storing;
-  changes.emplace_back(storage::PutEnvironment{slot.site->environment});
-  changes.emplace_back(storage::PutRecord{std::move(record)});
-  // The library calls back on its own thread when the record is durable, or kept in memory because the store fails:
-  // that is an event of the store's and no reason to withhold the answer.
-  library_.submit(std::move(changes), [this, &slot, best, then = std::move(then)](std::error_code) {
-    asio::post(strand_, [this, &slot, best, then] {
-      publish(slot, best, Provenance::user, EventKind::upgraded);
-      then();
-    });
-  });
+Scheduler::Upgrade Scheduler::make_upgrade(const Slot& slot, const Assignment& assignment, const Winner& best,
+                                           const workers::Outcome& outcome,
+                                           const std::optional<Conclusion>& conclusion) const {
+  const auto record_of = [&](const Winner& of) {
+    storage::Record record = make_record(stored_subject(slot), of, outcome);
+    record.measurement.cold_cache = assignment.request.policy.cache_state == CacheState::cold;
+    if (conclusion) record.judgement = {conclusion->verdict, conclusion->ratio, conclusion->cause};
+    return record;
+  };
+  Upgrade upgrade{.winner = best, .record = record_of(best)};
+  if (best.prepared.candidate == assignment.request.predecessor) {
+    upgrade.kind = EventKind::rolled_back;
+    upgrade.cause = "production and a measurement in turns say that it is faster than what replaced it";
+  }
+  if (const Answer* current = slot.current.load(std::memory_order_acquire); current->invoker) {
+    if (const auto incumbent = winner(outcome, current->candidate)) upgrade.kept = record_of(*incumbent);
+  }
+  return upgrade;
 }
 
-void Scheduler::publish(Slot& slot, const Winner& best, Provenance provenance, EventKind kind) {
+void Scheduler::adopt(Slot& slot, Upgrade upgrade, std::vector<storage::Change> changes, std::function<void()> then) {
+  Assignment& assignment = *assignment_of(slot);
+  if (needs_consent(slot, upgrade, assignment.request.policy)) {
+    library_.submit(std::move(changes));
+    offer(slot, std::move(upgrade));
+    return then();
+  }
+  assignment.state = State::storing;
+  store_and_publish(slot, std::move(upgrade), std::move(changes), std::move(then));
+}
+
+void Scheduler::store_and_publish(Slot& slot, Upgrade upgrade, std::vector<storage::Change> changes,
+                                  std::function<void()> then) {
+  if (upgrade.record) {
+    changes.emplace_back(storage::PutEnvironment{slot.site->environment});
+    changes.emplace_back(storage::PutRecord{*std::move(upgrade.record)});
+  }
+  // The library calls back on its own thread when the record is durable, or kept in memory because the store fails:
+  // that is an event of the store's and no reason to withhold the answer.
+  library_.submit(std::move(changes),
+                  [this, &slot, upgrade = std::move(upgrade), then = std::move(then)](std::error_code) {
+                    asio::post(strand_, [this, &slot, upgrade, then] {
+                      publish(slot, upgrade);
+                      then();
+                    });
+                  });
+}
+
+void Scheduler::publish(Slot& slot, const Upgrade& upgrade) {
   auto answer = std::make_unique<Answer>();
-  answer->candidate = best.prepared.candidate;
-  answer->provenance = provenance;
-  answer->timing = best.timing;
-  answer->workspace = best.prepared.workspace;
-  answer->invoker = best.prepared.invoker;
-  Event published = event(kind, slot);
+  answer->candidate = upgrade.winner.prepared.candidate;
+  answer->provenance = upgrade.provenance;
+  answer->timing = upgrade.winner.timing;
+  answer->workspace = upgrade.winner.prepared.workspace;
+  answer->invoker = upgrade.winner.prepared.invoker;
+  Event published = event(upgrade.kind, slot);
   published.after = answer->candidate;
   published.after_timing = answer->timing;
+  published.cause = upgrade.cause;
   const Answer* current = slot.current.load(std::memory_order_acquire);
   const bool same = current->invoker && current->candidate == answer->candidate;
-  // The same candidate keeps its invoker, so that what callers have warmed up stays in use.
-  if (same) answer->invoker = current->invoker;
-  slot.publish(std::move(answer));
+  if (same) {
+    // The same candidate keeps its invoker, so that what callers have warmed up stays in use.
+    answer->invoker = current->invoker;
+    answer->predecessor = current->predecessor;
+    answer->observed_before = current->observed_median();
+    answer->doubted = current->doubted.load(std::memory_order_relaxed);
+  } else if (upgrade.kind == EventKind::upgraded && current->invoker) {
+    answer->predecessor = current;
+  }
+  replace_answer(slot, std::move(answer));
   if (same) return;
-  count(kind == EventKind::upgraded ? counters_.upgrades : counters_.prepared);
+  count(upgrade.kind == EventKind::prepared      ? counters_.prepared
+        : upgrade.kind == EventKind::rolled_back ? counters_.rolled_back
+                                                 : counters_.upgrades);
   events_.emit(std::move(published));
+}
+
+void Scheduler::replace_answer(Slot& slot, std::unique_ptr<Answer> answer) {
+  offers_.erase(&slot);
+  slot.publish(std::move(answer));
 }
 
 std::vector<storage::Change> Scheduler::record_trials(Slot& slot, Assignment& assignment,
                                                       const workers::Outcome& outcome) {
   std::vector<storage::Change> changes;
   for (storage::Trial& trial : make_trials(stored_subject(slot), outcome)) {
+    trial.cold_cache = assignment.request.policy.cache_state == CacheState::cold;
     changes.emplace_back(storage::PutTrial{std::move(trial)});
   }
   for (const workers::Trial& trial : outcome.trials) {
@@ -191,6 +257,10 @@ void Scheduler::quarantine(Slot& slot, Assignment& assignment, const Candidate& 
   quarantined.cause = cause;
   log().warn("{}: {} is quarantined: {}", quarantined.problem, to_string(candidate), cause);
   events_.emit(std::move(quarantined));
+  if (const auto offered = offers_.find(&slot);
+      offered != offers_.end() && offered->second.upgrade.winner.prepared.candidate == candidate) {
+    offers_.erase(offered);
+  }
   const Answer* current = slot.current.load(std::memory_order_acquire);
   if (current->invoker && current->candidate == candidate) withdraw(slot, assignment, cause);
 }
@@ -201,7 +271,7 @@ void Scheduler::withdraw(Slot& slot, const Assignment& assignment, const std::st
   withdrawn.after = resolution.answer->candidate;
   withdrawn.after_timing = resolution.answer->timing;
   withdrawn.cause = cause;
-  slot.publish(std::move(resolution.answer));
+  replace_answer(slot, std::move(resolution.answer));
   events_.emit(std::move(withdrawn));
 }
 

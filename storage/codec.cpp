@@ -183,10 +183,13 @@ Bytes encode(ByteView key, const Record& record) {
   const auto problem = builder.CreateString(record.problem);
   const auto best = write(builder, record.best);
   const auto all_rivals = builder.CreateVector(rivals);
-  builder.Finish(format::CreateRecord(builder, problem, record.measured, best, all_rivals,
-                                      record.measurement.cold_cache, record.measurement.min_samples,
-                                      record.date.time_since_epoch().count(), record.budget_spent.count(),
-                                      record.evaluations, record.complete, static_cast<std::uint8_t>(record.stop)));
+  const Judgement judgement = record.judgement.value_or(Judgement{});
+  const auto cause = record.judgement ? builder.CreateString(judgement.cause) : 0;
+  builder.Finish(format::CreateRecord(
+      builder, problem, record.measured, best, all_rivals, record.measurement.cold_cache,
+      record.measurement.min_samples, record.date.time_since_epoch().count(), record.budget_spent.count(),
+      record.evaluations, record.complete, static_cast<std::uint8_t>(record.stop), record.judgement.has_value(),
+      static_cast<std::uint8_t>(judgement.verdict), judgement.ratio, cause));
   return finish(key, builder);
 }
 
@@ -196,7 +199,7 @@ Bytes encode(ByteView key, const Trial& trial) {
   const auto candidate = write(builder, trial.candidate);
   const auto reason = builder.CreateString(trial.reason);
   builder.Finish(format::CreateTrial(builder, problem, candidate, static_cast<std::uint8_t>(trial.status), reason,
-                                     trial.date.time_since_epoch().count()));
+                                     trial.date.time_since_epoch().count(), trial.cold_cache));
   return finish(key, builder);
 }
 
@@ -268,7 +271,10 @@ std::optional<Environment> decode_environment(ByteView key, ByteView value, std:
 
 std::optional<Record> decode_record(ByteView key, ByteView value, std::string* why) {
   return decode<format::Record, Record>(key, value, why, [key](const format::Record& source) -> std::optional<Record> {
-    if (key.size() != record_key_size || source.stop() > static_cast<std::uint8_t>(StopReason::target)) return {};
+    if (key.size() != record_key_size || source.stop() > static_cast<std::uint8_t>(StopReason::target) ||
+        source.verdict() > static_cast<std::uint8_t>(Verdict::failed)) {
+      return {};
+    }
     Record result;
     result.key = problem_key_of(key);
     result.environment = environment_of(key);
@@ -285,6 +291,8 @@ std::optional<Record> decode_record(ByteView key, ByteView value, std::string* w
     result.evaluations = source.evaluations();
     result.complete = source.complete();
     result.stop = static_cast<StopReason>(source.stop());
+    if (source.judged())
+      result.judgement = Judgement{Verdict{source.verdict()}, source.ratio(), text_of(source.cause())};
     return result;
   });
 }
@@ -296,7 +304,7 @@ std::optional<Trial> decode_trial(ByteView key, ByteView value, std::string* why
     }
     return Trial{problem_key_of(key),       source.problem()->str(),      environment_of(key),
                  read(*source.candidate()), TrialStatus{source.status()}, text_of(source.reason()),
-                 date_of(source.date())};
+                 date_of(source.date()),    source.cold_cache()};
   });
 }
 

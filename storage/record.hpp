@@ -8,6 +8,8 @@
 #include <hone/environment.hpp>
 #include <hone/problem.hpp>
 #include <hone/trial.hpp>
+#include <hone/verdict.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,15 @@ struct MeasurementPolicy {
   friend bool operator==(const MeasurementPolicy&, const MeasurementPolicy&) = default;
 };
 
+// What the last verification of a problem concluded.
+struct Judgement {
+  Verdict verdict = Verdict::inconclusive;
+  double ratio = 0;   // measured over reported time; 0: there was none
+  std::string cause;  // a sentence
+
+  friend bool operator==(const Judgement&, const Judgement&) = default;
+};
+
 // What is kept for a problem in an environment.
 struct Record {
   ProblemKey key;
@@ -43,6 +54,7 @@ struct Record {
   std::uint64_t evaluations = 0;
   bool complete = false;  // the search ended by itself
   StopReason stop = StopReason::none;
+  std::optional<Judgement> judgement = {};  // none: tuned, and never verified
 
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -56,6 +68,7 @@ struct Trial {
   TrialStatus status = TrialStatus::ok;
   std::string reason;  // of a failure
   std::chrono::sys_seconds date{};
+  bool cold_cache = false;  // how the time was taken
 
   friend bool operator==(const Trial&, const Trial&) = default;
 };

@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 7> trial_statuses{
     "ok", "not_applicable", "prepare_failed", "launch_failed", "wrong_result", "timed_out", "crashed"};
 constexpr std::array<std::string_view, 7> stop_reasons{"none",      "exhausted", "patience", "evaluations",
                                                        "wall_time", "cancelled", "target"};
+constexpr auto verdicts = symbols(Verdict{});
 
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   std::string text;
@@ -69,6 +70,11 @@ Json json_of_record(const Record& r) {
   json["evaluations"] = r.evaluations;
   json["complete"] = r.complete;
   json["stop"] = stop_reasons[static_cast<std::size_t>(r.stop)];
+  if (r.judgement) {
+    json["judgement"] = {{"verdict", verdicts[static_cast<std::size_t>(r.judgement->verdict)]},
+                         {"ratio", r.judgement->ratio},
+                         {"cause", r.judgement->cause}};
+  }
   return json;
 }
 
@@ -78,6 +84,7 @@ Json json_of_trial(const Trial& t) {
   json["status"] = trial_statuses[static_cast<std::size_t>(t.status)];
   json["reason"] = t.reason;
   json["date"] = date_text(t.date);
+  if (t.cold_cache) json["cold_cache"] = true;
   return json;
 }
 
@@ -121,6 +128,8 @@ class Fields {
     if (!std::isfinite(value) || value < 0) throw BadLine(path(name), "must be a finite time that is not negative");
     return value;
   }
+  double number(const char* name) { return get(name, &Json::is_number, "must be a number").get<double>(); }
+  bool has(const char* name) const { return object_.contains(name); }
   template <class T>
   T integer(const char* name) {
     const Json& value = get(name, &Json::is_number_integer, "must be an integer");
@@ -137,19 +146,20 @@ class Fields {
     if (digits.size() % 2 != 0) throw BadLine(path(name), "must be pairs of hexadecimal digits");
     std::vector<std::uint8_t> result(digits.size() / 2);
     for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] = static_cast<std::uint8_t>(number(name, std::string_view(digits).substr(2 * i, 2)));
+      result[i] = static_cast<std::uint8_t>(hexadecimal(name, std::string_view(digits).substr(2 * i, 2)));
     }
     return result;
   }
   std::uint64_t hexadecimal_number(const char* name) {
     const std::string digits = text(name);
     if (digits.size() != 16) throw BadLine(path(name), "must be 16 hexadecimal digits");
-    return number(name, digits);
+    return hexadecimal(name, digits);
   }
   ProblemKey key(const char* name) {
     const std::string digits = text(name);
     if (digits.size() != 32) throw BadLine(path(name), "must be 32 hexadecimal digits");
-    return {number(name, std::string_view(digits).substr(0, 16)), number(name, std::string_view(digits).substr(16))};
+    return {hexadecimal(name, std::string_view(digits).substr(0, 16)),
+            hexadecimal(name, std::string_view(digits).substr(16))};
   }
   template <class Enumeration, std::size_t N>
   Enumeration symbol(const char* name, const std::array<std::string_view, N>& symbols) {
@@ -191,7 +201,7 @@ class Fields {
     ++used_;
     return *found;
   }
-  std::uint64_t number(const char* name, std::string_view digits) const {
+  std::uint64_t hexadecimal(const char* name, std::string_view digits) const {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
     if (error != std::errc() || end != digits.data() + digits.size()) {
@@ -263,6 +273,12 @@ Change record_of(Fields& fields) {
   r.evaluations = fields.integer<std::uint64_t>("evaluations");
   r.complete = fields.boolean("complete");
   r.stop = fields.symbol<StopReason>("stop", stop_reasons);
+  if (fields.has("judgement")) {
+    Fields judgement(fields.child("judgement"), "judgement");
+    r.judgement =
+        Judgement{judgement.symbol<Verdict>("verdict", verdicts), judgement.number("ratio"), judgement.text("cause")};
+    judgement.finish();
+  }
   return MergeRecord{std::move(r)};
 }
 
@@ -275,6 +291,7 @@ Change trial_of(Fields& fields) {
   t.status = fields.symbol<TrialStatus>("status", trial_statuses);
   t.reason = fields.text("reason");
   t.date = fields.date("date");
+  t.cold_cache = fields.has("cold_cache") && fields.boolean("cold_cache");
   return MergeTrial{std::move(t)};
 }
 

@@ -57,12 +57,14 @@ struct Statistics {
   std::uint64_t verified = 0;         // verifications that came to a verdict
   std::uint64_t tuned = 0;            // tuning jobs that ended
   std::uint64_t upgrades = 0;         // published replacements
+  std::uint64_t offered = 0;          // upgrades offered to the program
+  std::uint64_t rolled_back = 0;      // upgrades undone
   std::uint64_t prepared = 0;         // stored candidates that were compiled and published
   std::uint64_t trials = 0;           // candidates evaluated
   std::uint64_t quarantined = 0;      // candidates quarantined
   std::uint64_t queued = 0;           // jobs waiting
   std::uint64_t running = 0;          // jobs in flight
-  std::uint64_t dropped = 0;          // jobs dropped from a full queue
+  std::uint64_t dropped = 0;          // jobs left undone: the queue was full, or they could not pay
   std::uint64_t failed = 0;           // jobs that ended without a result
   std::uint64_t skipped_records = 0;  // stored candidates that failed validation
   std::chrono::nanoseconds busy{0};   // worker time spent measuring and preparing

@@ -33,6 +33,14 @@ constexpr std::array<std::string_view, 5> symbols(Enforce) noexcept {
   return {"none", "search", "db_update", "search_db_update", "db_clean"};
 }
 
+// Who decides that an upgrade is published: the engine, or the program, which is offered it in an event.
+enum class Adopt : std::uint8_t { automatic, ask };
+constexpr std::array<std::string_view, 2> symbols(Adopt) noexcept { return {"automatic", "ask"}; }
+
+// What the caches hold when a launch is timed: what the launch before it left there, or nothing of use.
+enum class CacheState : std::uint8_t { warm, cold };
+constexpr std::array<std::string_view, 2> symbols(CacheState) noexcept { return {"warm", "cold"}; }
+
 enum class LogLevel : std::uint8_t { trace, debug, info, warning, error, off };
 constexpr std::array<std::string_view, 6> symbols(LogLevel) noexcept {
   return {"trace", "debug", "info", "warning", "error", "off"};
@@ -86,6 +94,13 @@ struct Policy {
   Knob<std::uint64_t> max_buffer_bytes;
   // Whether stored user records are verified again, once a process.
   Knob<bool> revalidate_user_records;
+  // Whether an upgrade is published as soon as it is durable, or offered first (EventKind::offered).
+  Knob<Adopt> adopt;
+  // The caches in measurements. A time taken with others is not compared with one taken with these.
+  Knob<CacheState> cache_state;
+  // A job that is not expected to save, within this time, as much time as it costs is left undone unless a caller waits
+  // for it. Unlimited: every job is done.
+  Knob<std::chrono::nanoseconds> payback_time;
 
   // The default: forgiving, small budgets, a tenth of the time in the background.
   static Policy serving();

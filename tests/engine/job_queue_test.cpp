@@ -72,26 +72,16 @@ TEST_F(JobQueueTest, PassesOverWhatIsNotEligible) {
   EXPECT_EQ(queue.size(), 1u);
 }
 
-TEST(PriorityFunction, GrowsWithDemandTimeAndIgnorance) {
-  const Expectation base{.demand = 10, .time = std::chrono::microseconds(50), .known = Provenance::system};
-  Expectation more = base;
-  more.demand = 20;
-  EXPECT_GT(priority(more), priority(base));
-  more = base;
-  more.time = std::chrono::milliseconds(1);
-  EXPECT_GT(priority(more), priority(base));
-  more = base;
-  more.known = Provenance::fallback;
-  EXPECT_GT(priority(more), priority(base));
-  more = base;
-  more.known = Provenance::user;
-  EXPECT_LT(priority(more), priority(base));
-}
-
-TEST(PriorityFunction, PutsWhatACallerWaitsForFirst) {
-  const Expectation hot{.demand = 1'000'000, .time = std::chrono::milliseconds(10), .known = Provenance::fallback};
-  const Expectation asked{.demand = 1, .known = Provenance::user, .asked = true};
-  EXPECT_GT(priority(asked), priority(hot));
+TEST_F(JobQueueTest, TellsTheTurnOfWhatWaits) {
+  JobQueue queue(10);
+  Slot& cold = slot(1);
+  Slot& first = slot(5);
+  Slot& second = slot(5);
+  for (Slot* each : {&cold, &first, &second}) queue.push(*each, priority);
+  EXPECT_EQ(queue.place_of(first, priority), 1u);
+  EXPECT_EQ(queue.place_of(second, priority), 2u);
+  EXPECT_EQ(queue.place_of(cold, priority), 3u);
+  EXPECT_EQ(queue.place_of(slot(9), priority), 0u);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(Knobs, ThatContradictEachOtherAreAnError) {
 
 TEST(Description, ListsEveryKnobWithValueAndOrigin) {
   const auto knobs = describe(resolve(EngineOptions{.database = "/somewhere"}, {{"HONE_PATIENCE", "9"}}));
-  ASSERT_EQ(knobs.size(), 14u);
+  ASSERT_EQ(knobs.size(), 17u);
   EXPECT_EQ(knobs[0].name, "find_mode");
   EXPECT_EQ(knobs[0].value, "trust_verify");
   EXPECT_EQ(knobs[6].variable, "HONE_PATIENCE");

@@ -56,6 +56,7 @@ inline Record record(std::uint64_t number, const Environment& where = environmen
   result.evaluations = 40 + version;
   result.complete = true;
   result.stop = StopReason::patience;
+  if (number % 3 == 0) result.judgement = Judgement{Verdict::re_rank, 1.25, "openblas beats the claimed candidate"};
   return result;
 }
 
@@ -66,7 +67,8 @@ inline Trial trial(std::uint64_t number, std::uint64_t run, const Environment& w
           candidate(run),
           TrialStatus::wrong_result,
           "element 3 differs",
-          std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000 + run))};
+          std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000 + run)),
+          run % 2 == 1};
 }
 
 inline Quarantined quarantined(std::uint64_t number, std::uint64_t run, const Environment& where = environment()) {

@@ -1,0 +1,114 @@
+// Which jobs the workers are given.
+#include "engine/scheduler.hpp"
+
+#include <algorithm>
+
+#include "workers/validation.hpp"
+
+namespace hone::engine {
+
+using std::chrono::nanoseconds;
+
+workers::Subject Scheduler::make_subject(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  workers::Subject subject{slot.problem, slot.site->operation, assignment.excluded};
+  for (const auto& each : library_.quarantined(slot.problem.key(), slot.site->environment_id)) {
+    subject.quarantined.push_back(each.candidate);
+  }
+  return subject;
+}
+
+workers::Job Scheduler::make_job(const Assignment& assignment) const {
+  const Request& request = assignment.request;
+  const Slot& slot = *request.slot;
+  workers::Subject subject = make_subject(assignment);
+  if (assignment.step == Step::prepare) return workers::PrepareJob{std::move(subject), request.claim->best.candidate};
+
+  workers::Budget budget;
+  budget.patience = request.policy.patience;
+  budget.wall_time = request.work.boxed ? request.policy.max_tuning_time.value() : nanoseconds::max();
+  budget.evaluations = request.work.boxed ? request.policy.max_evaluations.value() : unlimited;
+  std::vector<Candidate> others = others_of(assignment);
+  if (assignment.step == Step::verify) {
+    workers::VerifyJob job{.subject = std::move(subject), .claimed = request.claim->best.candidate};
+    const bool comparable = request.claim->cold_cache == (request.policy.cache_state == CacheState::cold);
+    if (request.claim->source != Source::predicted && comparable && request.claim->best.timing.known()) {
+      job.reported = request.claim->best.timing.median;
+    }
+    const std::uint64_t least = request.predecessor ? 1 : 0;
+    others.resize(std::min<std::size_t>(others.size(), std::max(request.policy.verify_candidates - 1, least)));
+    job.rivals = std::move(others);
+    job.tolerance = request.policy.tolerance;
+    job.tie_margin = request.policy.tie_margin;
+    job.wall_time = budget.wall_time;
+    return job;
+  }
+  workers::TuneJob job{.subject = std::move(subject), .incumbent = incumbent_of(assignment)};
+  job.first = std::move(others);
+  job.search_parameters = request.work.search_parameters;
+  job.may_compile = request.work.may_compile;
+  job.tie_margin = request.policy.tie_margin;
+  job.budget = budget;
+  job.seed = slot.problem.key().low;
+  if (request.work.resume) {
+    job.past = past_trials(slot, request.policy.cache_state == CacheState::cold);
+    // What is observed is not suggested again: the best of it must be measured for itself.
+    for (const Candidate& candidate : fastest_of(job.past, 3)) {
+      if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) job.first.push_back(candidate);
+    }
+  }
+  return job;
+}
+
+std::vector<workers::Trial> Scheduler::past_trials(const Slot& slot, bool cold_cache) const {
+  std::vector<workers::Trial> past;
+  for (storage::Trial& trial : library_.trials(slot.problem.key(), slot.site->environment_id)) {
+    if (trial.cold_cache != cold_cache) continue;
+    past.push_back({.candidate = std::move(trial.candidate.candidate),
+                    .status = trial.status,
+                    .timing = trial.candidate.timing,
+                    .workspace = trial.candidate.workspace,
+                    .reason = std::move(trial.reason)});
+  }
+  return past;
+}
+
+Candidate Scheduler::incumbent_of(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  const Answer* answer = slot.current.load(std::memory_order_acquire);
+  if (answer->invoker) return answer->candidate;
+  if (assignment.request.claim) return assignment.request.claim->best.candidate;
+  for (const auto& solver : slot.site->operation->solvers()) {
+    if (solver->applicable(slot.problem, *slot.site->device)) continue;
+    return workers::default_candidate(*solver, slot.problem, *slot.site->device);
+  }
+  return {};
+}
+
+// Everything that speaks against the candidate under test, most telling first: what it replaced and production misses,
+// what answers now, what the record names, and the fallback.
+std::vector<Candidate> Scheduler::others_of(const Assignment& assignment) const {
+  const Slot& slot = *assignment.request.slot;
+  const std::optional<Claim>& claim = assignment.request.claim;
+  const Candidate subject = assignment.step == Step::verify ? claim->best.candidate : incumbent_of(assignment);
+  std::vector<Candidate> others;
+  const auto add = [&](const Candidate& candidate) {
+    if (candidate == subject || std::find(others.begin(), others.end(), candidate) != others.end()) return;
+    others.push_back(candidate);
+  };
+  if (assignment.request.predecessor) add(*assignment.request.predecessor);
+  if (const Answer* answer = slot.current.load(std::memory_order_acquire); answer->invoker) add(answer->candidate);
+  if (claim) {
+    add(claim->best.candidate);
+    for (const auto& rival : claim->rivals) add(rival.candidate);
+  }
+  const Operation& operation = *slot.site->operation;
+  if (const auto fallback = workers::find_solver(operation, operation.fallback())) {
+    if (!fallback->applicable(slot.problem, *slot.site->device)) {
+      add(workers::default_candidate(*fallback, slot.problem, *slot.site->device));
+    }
+  }
+  return others;
+}
+
+}  // namespace hone::engine
