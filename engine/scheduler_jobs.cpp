@@ -3,9 +3,16 @@
 
 #include <algorithm>
 
+#include "engine/near_problems.hpp"
 #include "workers/validation.hpp"
 
 namespace hone::engine {
+
+namespace {
+
+constexpr std::size_t near_starts = 3;
+
+}  // namespace
 
 using std::chrono::nanoseconds;
 
@@ -50,6 +57,11 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
   job.tie_margin = request.policy.tie_margin;
   job.budget = budget;
   job.seed = slot.problem.key().low;
+  for (Candidate& candidate : near_candidates(*slot.site, slot.problem, library_, near_starts)) {
+    if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) {
+      job.first.push_back(std::move(candidate));
+    }
+  }
   if (request.work.resume) {
     job.past = past_trials(slot, request.policy.cache_state == CacheState::cold);
     // What is observed is not suggested again: the best of it must be measured for itself.
