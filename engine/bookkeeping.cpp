@@ -1,6 +1,7 @@
 #include "engine/bookkeeping.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "engine/verdict.hpp"
@@ -119,6 +120,28 @@ std::vector<Candidate> fastest_of(const std::vector<workers::Trial>& trials, std
       fastest.push_back(trial->candidate);
   }
   return fastest;
+}
+
+void explain(const storage::Found& found, Explanation& explanation) {
+  constexpr std::array<const char*, 5> sources = {"this environment", "an environment of the same device",
+                                                  "an environment of the same architecture",
+                                                  "an environment of the same vendor", "a foreign environment"};
+  const storage::Record& record = found.record;
+  Explanation::Evidence evidence;
+  evidence.source = sources[static_cast<std::size_t>(found.match)];
+  evidence.measured = record.measured;
+  evidence.best = {record.best.candidate, record.best.timing};
+  for (const auto& rival : record.rivals) evidence.rivals.push_back({rival.candidate, rival.timing});
+  evidence.date = record.date;
+  evidence.evaluations = record.evaluations;
+  evidence.budget_spent = record.budget_spent;
+  evidence.stop = record.stop;
+  evidence.complete = record.complete;
+  evidence.cold_cache = record.measurement.cold_cache;
+  explanation.evidence = std::move(evidence);
+  if (record.judgement) {
+    explanation.judgement = {record.judgement->verdict, record.judgement->ratio, record.judgement->cause};
+  }
 }
 
 bool deserves_quarantine(TrialStatus status) noexcept {

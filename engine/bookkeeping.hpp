@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <hone/explanation.hpp>
+
 #include "engine/resolver.hpp"
 #include "storage/record.hpp"
 #include "workers/job.hpp"
@@ -42,6 +44,9 @@ std::vector<storage::Trial> make_trials(const Subject& subject, const workers::O
 
 // The candidates of the fastest trials that worked, fastest first, at most `count`.
 std::vector<Candidate> fastest_of(const std::vector<workers::Trial>& trials, std::size_t count);
+
+// Adds what a stored record says.
+void explain(const storage::Found& found, Explanation& explanation);
 
 // A candidate with such an outcome must not run again for this problem here.
 bool deserves_quarantine(TrialStatus status) noexcept;

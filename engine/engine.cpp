@@ -14,6 +14,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 
+#include "engine/bookkeeping.hpp"
 #include "engine/counters.hpp"
 #include "engine/event_hub.hpp"
 #include "engine/index.hpp"
@@ -403,6 +404,33 @@ Statistics Engine::statistics() const noexcept {
 }
 
 std::vector<Progress> Engine::progress() const { return implementation_->scheduler.progress(); }
+
+Explanation Engine::explain(const Problem& problem, const CallOptions& options) {
+  Implementation& self = *implementation_;
+  Explanation explanation;
+  explanation.problem = problem.text();
+  const Answer* refusal = nullptr;
+  Slot* slot = self.look_up(problem, options, refusal);
+  if (slot == nullptr) {
+    explanation.reason = refusal->reason;
+    return explanation;
+  }
+  explanation.device = slot->site->device->name();
+  const Answer& answer = *slot->current.load(std::memory_order_acquire);
+  explanation.candidate = answer.candidate;
+  explanation.provenance = answer.provenance;
+  explanation.timing = answer.timing;
+  explanation.reason = answer.reason;
+  explanation.observed_median_ns = answer.observed_median();
+  auto found = self.library.find(problem.key(), explanation.problem, slot->site->environment);
+  if (!found) found = self.library.find_system(problem.key(), explanation.problem, slot->site->environment);
+  if (found) engine::explain(*found, explanation);
+  for (auto& each : self.library.quarantined(problem.key(), slot->site->environment_id)) {
+    explanation.quarantined.push_back({std::move(each.candidate), std::move(each.cause)});
+  }
+  self.scheduler.explain(*slot, explanation);
+  return explanation;
+}
 
 Policy Engine::policy() const { return implementation_->current_policy(); }
 

@@ -66,20 +66,6 @@ struct Request {
   std::optional<Candidate> predecessor = {};  // production says that the answer is slower than this, which it replaced
 };
 
-// What the background does for a problem now.
-struct Background {
-  std::string_view state = "idle";  // idle, queued, running, storing, waiting
-  std::string_view task = "none";   // none, prepare, verify, tune
-  std::size_t queue_place = 0;      // 1: next; 0: it does not wait for a worker
-  std::size_t queue_length = 0;
-  double saving = 0;                          // expected, seconds saved a second
-  std::chrono::nanoseconds cost{0};           // expected
-  unsigned retries = 0;                       // of an inconclusive verification
-  std::chrono::nanoseconds retry_in{0};       // while waiting
-  std::optional<Conclusion> conclusion = {};  // of the last verification in this process
-  std::optional<Candidate> offered = {};      // waits for the program's answer
-};
-
 class Scheduler {
  public:
   using Strand = asio::strand<asio::io_context::executor_type>;
@@ -97,8 +83,9 @@ class Scheduler {
   void verify_again(Slot& slot, std::optional<Candidate> predecessor) noexcept;
   // The program's answer to an offer; ignored unless it is the slot's present one.
   void answer_offer(Slot& slot, std::uint64_t offer, bool adopted);
-  // Waits for the strand. Not to be called on it.
-  Background background(Slot& slot);
+  // Adds what the background does with the problem, its last verdict in this process, and what is offered. Waits for
+  // the strand: not to be called on it.
+  void explain(const Slot& slot, Explanation& explanation);
   void add_device(std::shared_ptr<Device> device, const Policy& policy);
   // Later jobs follow the new policy; what it no longer accepts is tuned.
   void set_policy(const Policy& policy);
@@ -174,6 +161,7 @@ class Scheduler {
   double priority_of(const Slot& slot) const;
   static Task task_of(const Assignment& assignment) noexcept;
   void leave(Slot& slot, const std::string& cause);
+  void explain_on_strand(const Slot& slot, Explanation& explanation) const;
 
   // Outcomes
   void on_outcome(Slot& slot, std::uint64_t run, const workers::Outcome& outcome);

@@ -1,5 +1,8 @@
-// Consent: upgrades that the program is asked about, and its answers.
+// What the program is told and asked: offers, its answers, and explanations.
 #include "engine/scheduler.hpp"
+
+#include <array>
+#include <future>
 
 #include <asio/post.hpp>
 
@@ -55,6 +58,39 @@ void Scheduler::keep(Slot& slot, Upgrade declined) {
              to_string(declined.winner.prepared.candidate));
   if (!declined.kept) return;
   library_.submit({storage::PutEnvironment{slot.site->environment}, storage::PutRecord{*std::move(declined.kept)}});
+}
+
+void Scheduler::explain(const Slot& slot, Explanation& explanation) {
+  std::promise<void> done;
+  asio::post(strand_, [&] {
+    explain_on_strand(slot, explanation);
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void Scheduler::explain_on_strand(const Slot& slot, Explanation& explanation) const {
+  constexpr std::array<const char*, 3> tasks = {"prepare", "verify", "tune"};
+  constexpr std::array<const char*, 4> states = {"queued", "running", "storing", "waiting"};
+  if (const auto concluded = conclusions_.find(&slot); concluded != conclusions_.end()) {
+    const Conclusion& conclusion = concluded->second;
+    explanation.judgement = {conclusion.verdict, conclusion.ratio, conclusion.cause};
+  }
+  if (const auto offered = offers_.find(&slot); offered != offers_.end()) {
+    explanation.offered = offered->second.upgrade.winner.prepared.candidate;
+  }
+  const auto found = assignments_.find(&slot);
+  if (found == assignments_.end()) return;
+  const Assignment& assignment = found->second;
+  const Expectation expectation = expectation_of(assignment);
+  Explanation::Background& background = explanation.background;
+  background.state = states[static_cast<std::size_t>(assignment.state)];
+  background.task = tasks[static_cast<std::size_t>(assignment.step)];
+  background.queue_place = queue_.place_of(slot, [this](const Slot& each) { return priority_of(each); });
+  background.queue_length = queue_.size();
+  background.expected_saving = expected_saving(expectation);
+  background.expected_cost = expected_cost(task_of(assignment), expectation, assignment.request.policy);
+  background.retries = assignment.retries;
 }
 
 }  // namespace hone::engine

@@ -7,6 +7,7 @@
 #include "tools/config_command.hpp"
 #include "tools/db_command.hpp"
 #include "tools/demo_command.hpp"
+#include "tools/explain_command.hpp"
 #include "tools/learn/learn_command.hpp"
 #include "tools/replay_find_db_command.hpp"
 #include "tools/replay_space_command.hpp"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   hone::tools::add_demo_command(app, exit_status);
   hone::tools::add_tune_command(app, exit_status);
   hone::tools::add_db_command(app, exit_status);
+  hone::tools::add_explain_command(app, exit_status);
   hone::tools::add_config_command(app, exit_status);
   hone::tools::add_learn_command(app, exit_status);
   CLI::App* replay = app.add_subcommand("replay", "Score decisions on recorded measurements, in virtual time");

@@ -15,6 +15,7 @@
 #include <hone/device.hpp>
 #include <hone/error.hpp>
 #include <hone/event.hpp>
+#include <hone/explanation.hpp>
 #include <hone/operation.hpp>
 #include <hone/policy.hpp>
 #include <hone/problem.hpp>
@@ -143,6 +144,14 @@ class Engine {
   Statistics statistics() const noexcept;
   // The tuning jobs that run now.
   std::vector<Progress> progress() const;
+  // Why the present solution of the problem stands: provenance, evidence, last verdict, queue place. A first sight
+  // counts as one. Takes as long as reading the database and a turn of the engine's thread. Throws what allocation
+  // throws.
+  template <ProblemStruct P>
+  Explanation explain(const P& problem, const CallOptions& options = {}) {
+    return explain(Problem(problem), options);
+  }
+  Explanation explain(const Problem& problem, const CallOptions& options = {});
   // The policy in force, and the change of it for later jobs. What was accepted and is beyond a tighter tolerance is
   // tuned; user records are verified again when revalidate_user_records is switched on. Throws Error(invalid_option).
   Policy policy() const;

@@ -45,6 +45,48 @@ TEST_F(AdoptionTest, AnOfferChangesNothingUntilItIsAdopted) {
   EXPECT_EQ(solver(start(two_solvers(), options(Policy::frozen()))->find(Doubling{})), "other");
 }
 
+TEST_F(AdoptionTest, AnExplanationSaysWhatWaitsAndWhatStands) {
+  auto engine = start(two_solvers(), options(asking()));
+  engine->pause();
+  Explanation waiting = engine->explain(Doubling{});
+  EXPECT_EQ(waiting.candidate.solver, "fallback");
+  EXPECT_EQ(waiting.provenance, Provenance::fallback);
+  EXPECT_FALSE(waiting.evidence);
+  EXPECT_EQ(waiting.background.task, "tune");
+  EXPECT_GT(waiting.background.expected_cost, 0ns);
+  engine->find(Doubling{.elements = 32});
+  waiting = engine->explain(Doubling{.elements = 32});
+  EXPECT_EQ(waiting.background.state, "queued");
+  EXPECT_EQ(waiting.background.queue_place, 1u) << "the other one is with the worker";
+  engine->resume();
+  settled(*engine, Doubling{});
+  const Explanation offered = engine->explain(Doubling{});
+  ASSERT_TRUE(offered.offered);
+  EXPECT_EQ(offered.offered->solver, "other");
+  EXPECT_EQ(offered.background.state, "idle");
+  const Explanation impossible = engine->explain(Doubling{.elements = 0});
+  EXPECT_NE(impossible.reason.find("elements"), std::string::npos);
+  EXPECT_NE(to_string(impossible).find("solution:    none"), std::string::npos);
+}
+
+TEST_F(AdoptionTest, AnExplanationKeepsTheVerdictAcrossStarts) {
+  const std::string system = directory_.path("system");
+  settled(*start(two_solvers(), {.database = system, .policy = eager()}), Doubling{});
+  auto with_system = options();
+  with_system.system_databases = {system};
+  settled(*start(two_solvers(), with_system), Doubling{});
+  const Explanation explained = start(two_solvers(), options(Policy::frozen()))->explain(Doubling{});
+  ASSERT_TRUE(explained.judgement);
+  EXPECT_EQ(explained.judgement->verdict, Verdict::accept);
+  ASSERT_TRUE(explained.evidence);
+  EXPECT_EQ(explained.evidence->best.candidate.solver, "other");
+  EXPECT_EQ(explained.evidence->source, "this environment");
+  const std::string text = to_string(explained);
+  for (const char* expected : {"provenance:  user", "verdict:     accept", "rival:     fallback", "warm caches"}) {
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " in\n" << text;
+  }
+}
+
 TEST_F(AdoptionTest, WhatIsDeclinedIsNotOfferedAgainAtTheNextStart) {
   {
     auto engine = start(two_solvers(), options(asking()));

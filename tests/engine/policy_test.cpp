@@ -149,9 +149,9 @@ TEST(Description, ListsEveryKnobWithValueAndOrigin) {
   EXPECT_EQ(knobs[6].origin, Origin::environment);
   EXPECT_EQ(knobs[7].value, "10s");
   EXPECT_EQ(knobs[10].value, "1GiB");
-  EXPECT_EQ(knobs[12].name, "database");
-  EXPECT_EQ(knobs[12].value, "/somewhere");
-  EXPECT_EQ(knobs[12].origin, Origin::program);
+  EXPECT_EQ(knobs[15].name, "database");
+  EXPECT_EQ(knobs[15].value, "/somewhere");
+  EXPECT_EQ(knobs[15].origin, Origin::program);
   for (const KnobDescription& knob : knobs) EXPECT_FALSE(knob.accepts.empty() || knob.meaning.empty());
 }
 

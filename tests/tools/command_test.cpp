@@ -10,6 +10,7 @@
 
 #include "tests/support/temporary_directory.hpp"
 #include "tools/config_command.hpp"
+#include "tools/explain_command.hpp"
 #include "tools/tune_command.hpp"
 
 namespace hone::tools {
@@ -26,6 +27,7 @@ Result run(std::vector<std::string> arguments) {
   CLI::App app("hone", "hone");
   app.require_subcommand(1);
   add_config_command(app, result.status);
+  add_explain_command(app, result.status);
   add_tune_command(app, result.status);
   std::reverse(arguments.begin(), arguments.end());
   ::testing::internal::CaptureStdout();
@@ -54,6 +56,16 @@ TEST(ConfigCommand, PrintsEveryKnobWithItsOrigin) {
   EXPECT_EQ(knobs[0]["origin"], "preset");
 }
 
+TEST(ExplainCommand, TellsWhatIsKnownAndWhatIsWrong) {
+  const Result result = run({"explain", "m=16 n=32 k=8"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_NE(result.output.find("provenance:  "), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("it was never verified"), std::string::npos) << result.output;
+  EXPECT_EQ(run({"explain", "m=0 n=32 k=8"}).status, 1);
+  EXPECT_EQ(run({"explain", "m=16 speed=9"}).status, 2);
+  EXPECT_EQ(run({"explain", "m=16 n=32 k=8", "--operation", "conv9d"}).status, 2);
+}
+
 TEST(ConfigCommand, NamesAWrongVariable) {
   setenv("HONE_SPEED", "12", 1);
   const Result result = run({"config"});
@@ -65,8 +77,8 @@ TEST(ConfigCommand, NamesAWrongVariable) {
 TEST(TuneCommand, TunesOnceAndRemembers) {
   const test::TemporaryDirectory directory;
   const std::vector<std::string> arguments = {
-      "tune",          "gemm", "--problem",  "m=3 n=5 k=7", "--database", directory.path("db"), "--seconds", "5",
-      "--patience", "5",           "--json"};
+      "tune",      "gemm", "--problem",  "m=3 n=5 k=7", "--database", directory.path("db"),
+      "--seconds", "5",    "--patience", "5",           "--json"};
   const Result first = run(arguments);
   EXPECT_EQ(first.status, 0) << first.errors;
   const auto tuned = nlohmann::json::parse(first.output);
