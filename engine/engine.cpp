@@ -271,7 +271,11 @@ Slot* Engine::Implementation::first_sight(const Problem& problem, const CallOpti
 }
 
 void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resolution, const Policy& effective) {
-  const Provenance known = resolution.claim ? resolution.claim->known : Provenance::fallback;
+  const bool verifies =
+      effective.find_mode == FindMode::trust_verify || effective.find_mode == FindMode::trust_verify_full;
+  // A shortlist is verified where anything is; elsewhere it is where tuning begins.
+  const bool known_enough = resolution.claim && (!resolution.claim->shortlist || verifies);
+  const Provenance known = known_enough ? resolution.claim->known : Provenance::fallback;
   const engine::Work work = engine::plan(known, effective, !resolution.claim || resolution.claim->complete);
   const bool prepare = resolution.claim && !resolution.claim_answered;
   if (work.task == engine::Task::none && !work.forget_records && !prepare) return;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/advice.hpp"
 #include "engine/log.hpp"
 #include "workers/validation.hpp"
 
@@ -27,6 +28,7 @@ class Resolving {
       const std::string text = problem_.text();
       take(library_.find(problem_.key(), text, site_.environment), false);
       if (!result_.claim) take(library_.find_system(problem_.key(), text, site_.environment), true);
+      if (!result_.claim) ask_heuristic();
     }
     if (!result_.answer) answer_from_rivals();
     if (!result_.answer) answer_from_order();
@@ -65,6 +67,23 @@ class Resolving {
     result_.claim_answered = result_.answer != nullptr;
     result_.claim = std::move(claim);
     result_.runnable = true;
+  }
+
+  void ask_heuristic() {
+    const auto heuristic = site_.operation->heuristic();
+    if (!heuristic || !heuristic->immediate()) return;
+    Advised advised = advise(*heuristic, site_, problem_, excluded_);
+    if (advised.candidates.empty()) return;
+    result_.runnable = true;
+    if (!advised.sure) answer_from_order();
+    const bool default_answers = result_.answer && result_.answer->invoker;
+    result_.claim = claim_of(std::move(advised), default_answers ? result_.answer->candidate : Candidate{});
+    if (result_.claim->shortlist) {
+      result_.claim_answered = default_answers;
+    } else {
+      result_.answer = prepare_now(result_.claim->best, Provenance::model);
+      result_.claim_answered = result_.answer != nullptr;
+    }
   }
 
   bool accept(const RecordedCandidate& recorded) {

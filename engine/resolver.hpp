@@ -33,6 +33,7 @@ struct Claim {
   bool cold_cache = false;  // how its times were taken
   storage::RecordedCandidate best;
   std::vector<storage::RecordedCandidate> rivals;
+  bool shortlist = false;  // a model was not sure: the default against the candidates that it would measure
 };
 
 struct Resolution {
@@ -45,10 +46,10 @@ struct Resolution {
 
 enum class Records : std::uint8_t { use, ignore };
 
-// The first that applies: user record of this environment, user record of another one, system record, the solvers'
-// order. Stored candidates are validated and must not be quarantined; one that compiles is a claim but not the answer.
-// Takes microseconds: reads the stores, prepares at most one candidate that needs no compiling.
-// `excluded` candidates count as quarantined.
+// The first that applies: user record of this environment, user record of another one, system record, the operation's
+// heuristic where it may be asked in the foreground, the solvers' order. Stored candidates are validated and must not
+// be quarantined; one that compiles is a claim but not the answer. Takes microseconds: reads the stores, prepares at
+// most one candidate that needs no compiling. `excluded` candidates count as quarantined.
 Resolution resolve(const Site& site, const Problem& problem, storage::Library& library, Records records,
                    std::span<const Candidate> excluded = {});
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <asio/post.hpp>
 
+#include "engine/advice.hpp"
 #include "engine/attempt_journal.hpp"
 #include "engine/log.hpp"
 
@@ -326,6 +327,7 @@ void Scheduler::start(DeviceWorker& on, Slot& slot) {
   left_.erase(&slot);
   std::optional<workers::Job> job;
   try {
+    ask_heuristic(assignment);
     job.emplace(make_job(assignment));
   } catch (const std::exception& error) {  // of a user's solver
     return fail(slot, Errc::not_applicable, error.what());
@@ -350,6 +352,19 @@ void Scheduler::start(DeviceWorker& on, Slot& slot) {
   on.worker->submit(*std::move(job), [this, &slot, run = assignment.run](workers::Outcome outcome) {
     asio::post(strand_, [this, &slot, run, outcome = std::move(outcome)] { on_outcome(slot, run, outcome); });
   });
+}
+
+// Where nothing is known, a heuristic that takes too long for the foreground is asked now.
+void Scheduler::ask_heuristic(Assignment& assignment) const {
+  Request& request = assignment.request;
+  const Slot& slot = *request.slot;
+  const auto heuristic = slot.site->operation->heuristic();
+  if (request.claim || assignment.step != Step::tune || !heuristic || heuristic->immediate()) return;
+  request.claim = claim_of(advise(*heuristic, *slot.site, slot.problem, make_subject(assignment).quarantined),
+                           incumbent_of(assignment));
+  const FindMode mode = request.policy.find_mode;
+  const bool verifies = mode == FindMode::trust_verify || mode == FindMode::trust_verify_full;
+  if (request.claim && verifies && request.policy.enforce == Enforce::none) assignment.step = Step::verify;
 }
 
 void Scheduler::release_worker(DeviceWorker& on, const Slot& slot) noexcept {

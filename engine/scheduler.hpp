@@ -150,6 +150,7 @@ class Scheduler {
   void dispatch();
   void start(DeviceWorker& on, Slot& slot);
   static void release_worker(DeviceWorker& on, const Slot& slot) noexcept;
+  void ask_heuristic(Assignment& assignment) const;
   workers::Job make_job(const Assignment& assignment) const;
   workers::Subject make_subject(const Assignment& assignment) const;
   std::vector<workers::Trial> past_trials(const Slot& slot, bool cold_cache) const;
