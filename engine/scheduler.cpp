@@ -104,14 +104,20 @@ workers::WorkerOptions Scheduler::worker_options(const Policy& policy) {
 }
 
 void Scheduler::set_policy(const Policy& policy) {
+  const std::lock_guard lock(workers_mutex_);
+  for (const auto& on : device_workers_) on->worker->set_options(worker_options(policy));
+  // The strand takes the newest: a program that changes its mind faster than the strand turns must not fill memory.
+  if (!next_policy_) asio::post(strand_, [this] { take_policy(); });
+  next_policy_ = policy;
+}
+
+void Scheduler::take_policy() {
+  Policy before;
   {
     const std::lock_guard lock(workers_mutex_);
-    for (const auto& on : device_workers_) on->worker->set_options(worker_options(policy));
+    before = std::exchange(policy_, *std::exchange(next_policy_, std::nullopt));
   }
-  asio::post(strand_, [this, policy] {
-    const Policy before = std::exchange(policy_, policy);
-    requeue_unaccepted(before);
-  });
+  requeue_unaccepted(before);
 }
 
 void Scheduler::verify_again(Slot& slot, std::optional<Candidate> predecessor) noexcept {

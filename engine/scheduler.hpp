@@ -193,6 +193,7 @@ class Scheduler {
   void withdraw(Slot& slot, const Assignment& assignment, const std::string& cause);
 
   void request_again(Slot& slot, Task task, bool drifted, std::optional<Candidate> predecessor);
+  void take_policy();
   void requeue_unaccepted(const Policy& before);
 
   // Time
@@ -235,6 +236,7 @@ class Scheduler {
   mutable std::mutex workers_mutex_;
   std::vector<std::unique_ptr<DeviceWorker>> device_workers_;
   std::chrono::nanoseconds busy_of_abandoned_{0};
+  std::optional<Policy> next_policy_;  // not yet taken by the strand
   bool paused_ = false;
   bool stopping_ = false;
 

@@ -1,4 +1,5 @@
 // Pausing, draining, and the engine's end in all circumstances.
+#include <array>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -138,6 +139,44 @@ TEST_F(LifetimeTest, FindsAreServedWhileOperationsAndPoliciesChange) {
       engine->set_policy(eager());
       engine->statistics();
       engine->resume();
+    }
+  });
+  for (std::thread& caller : callers) caller.join();
+  done = true;
+  changer.join();
+  EXPECT_TRUE(engine->drain(60s));
+}
+
+// Four workers, one a device; eight callers; policies that ask, verify again and freeze, while offers are answered.
+TEST_F(LifetimeTest, EightCallersAndFourWorkersLiveWithChangesOfPolicy) {
+  auto engine = start(healthy(), options());
+  for (const char* name : {"second", "third", "fourth"}) {
+    engine->add(std::make_shared<ScriptedDevice>(clock_, Conditions{}, name));
+  }
+  asio::thread_pool callbacks(1);
+  const Subscription subscription = engine->subscribe(callbacks.get_executor(), [](const Event& event) {
+    event.problem.size() % 2 == 0 ? event.offer.adopt() : event.offer.decline();
+  });
+  std::atomic<bool> done{false};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back([&, i] {
+      constexpr std::array<const char*, 4> devices = {"", "second", "third", "fourth"};
+      for (std::int64_t n = 1; n <= 40; ++n) {
+        CallOptions call;
+        call.device = devices[static_cast<std::size_t>(i + n) % devices.size()];
+        const Solution solution = engine->find(Doubling{.elements = n}, call);
+        EXPECT_TRUE(solution) << solution.reason();
+        for (int k = 0; k < 70; ++k) engine->report(solution, std::chrono::microseconds(100 + n));
+        EXPECT_TRUE(engine->explain(Doubling{.elements = n}, call).reason.empty());
+      }
+    });
+  }
+  std::thread changer([&] {
+    Policy asking = eager();
+    asking.adopt = Adopt::ask;
+    while (!done) {
+      for (const Policy& policy : {asking, Policy::frozen(), Policy::benchmark(), eager()}) engine->set_policy(policy);
     }
   });
   for (std::thread& caller : callers) caller.join();
