@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <hone/engine.hpp>
-#include <hone/error.hpp>
+
+#include "tools/command_callback.hpp"
 
 namespace hone::tools {
 namespace {
@@ -58,16 +59,12 @@ void add_config_command(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Examples:\n  hone config\n  HONE_TOLERANCE=0.1 hone config --preset benchmark --json");
-  command->callback([options, &exit_status] {
+  set_callback(command, "hone config", exit_status, [options] {
     EngineOptions engine_options;
     engine_options.policy = presets.at(options->preset)();
-    try {
-      const auto knobs = describe(resolve(engine_options, environment_variables()));
-      options->json ? print_json(knobs) : print_table(knobs);
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone config: {}\n", error.what());
-      exit_status = 2;
-    }
+    const auto knobs = describe(resolve(engine_options, environment_variables()));
+    options->json ? print_json(knobs) : print_table(knobs);
+    return 0;
   });
 }
 

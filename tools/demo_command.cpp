@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tools/command_callback.hpp"
 #include "tools/demo_server/demo.hpp"
 #include "tools/interruption.hpp"
 
@@ -63,14 +64,7 @@ void add_demo_command(CLI::App& app, int& exit_status) {
   command->footer(
       "Ctrl-C ends it with a summary of what was measured so far.\n\nExamples:\n  hone demo\n"
       "  hone demo --seconds 60 --text book.txt --json summary.json");
-  command->callback([options, &exit_status] {
-    try {
-      exit_status = run(*options);
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone demo: {}\n", error.what());
-      exit_status = 2;
-    }
-  });
+  set_callback(command, "hone demo", exit_status, [options] { return run(*options); });
 }
 
 }  // namespace hone::tools

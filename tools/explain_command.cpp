@@ -6,9 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <hone/error.hpp>
-#include <hone/gemm.hpp>
 #include <hone/hone.hpp>
+
+#include "tools/built_in_operation.hpp"
+#include "tools/command_callback.hpp"
 
 namespace hone::tools {
 namespace {
@@ -21,10 +22,7 @@ struct Options {
 };
 
 int explain(const Options& options) {
-  const auto operation = gemm::operation();
-  if (options.operation != operation->problem_type().operation()) {
-    throw Error(Errc::invalid_option, fmt::format("there is no operation '{}'; hone has: gemm", options.operation));
-  }
+  const auto operation = built_in_operation(options.operation);
   EngineOptions engine_options;
   engine_options.policy = Policy::frozen();
   if (!options.database.empty()) engine_options.database = options.database;
@@ -52,14 +50,7 @@ void add_explain_command(CLI::App& app, int& exit_status) {
       "Nothing is measured. What a running server does with a problem, its place in the queue for instance, only that\n"
       "server can tell: hone::Engine::explain.\n"
       "Example:\n  hone explain \"m=16 n=768 k=3072\" -d /var/lib/app/hone");
-  command->callback([options, &exit_status] {
-    try {
-      exit_status = explain(*options);
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone explain: {}\n", error.what());
-      exit_status = 2;
-    }
-  });
+  set_callback(command, "hone explain", exit_status, [options] { return explain(*options); });
 }
 
 }  // namespace hone::tools

@@ -18,11 +18,12 @@
 #include <asio/use_future.hpp>
 #include <nlohmann/json.hpp>
 
-#include <hone/gemm.hpp>
 #include <hone/hone.hpp>
 
 #include "engine/resolver.hpp"
 #include "storage/library.hpp"
+#include "tools/built_in_operation.hpp"
+#include "tools/command_callback.hpp"
 #include "tools/interruption.hpp"
 
 namespace hone::tools {
@@ -161,10 +162,7 @@ void print_result(const Problem& problem, const Solution& solution, std::uint64_
 }
 
 int tune(const Options& options) {
-  const auto operation = gemm::operation();
-  if (options.operation != operation->problem_type().operation()) {
-    throw Error(Errc::invalid_option, fmt::format("there is no operation '{}'; hone has: gemm", options.operation));
-  }
+  const auto operation = built_in_operation(options.operation);
   std::size_t skipped = 0;
   const std::vector<Problem> problems = read_problems(options, operation->problem_type(), skipped);
   if (problems.empty()) throw Error(Errc::invalid_option, "there is no problem to tune: give --problem or --list");
@@ -229,14 +227,7 @@ void add_tune_command(CLI::App& app, int& exit_status) {
       "Examples:\n"
       "  hone tune gemm --problem \"m=16 n=768 k=3072\" --database tuned\n"
       "  hone tune --list shapes.txt --seconds 10 --json");
-  command->callback([options, &exit_status] {
-    try {
-      exit_status = tune(*options);
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone tune: {}\n", error.what());
-      exit_status = 2;
-    }
-  });
+  set_callback(command, "hone tune", exit_status, [options] { return tune(*options); });
 }
 
 }  // namespace hone::tools

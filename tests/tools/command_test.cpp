@@ -8,6 +8,7 @@
 
 #include <hone/error.hpp>
 
+#include "tests/support/run_command.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tools/config_command.hpp"
 #include "tools/explain_command.hpp"
@@ -16,31 +17,15 @@
 namespace hone::tools {
 namespace {
 
-struct Result {
-  int status = 0;
-  std::string output;
-  std::string errors;
-};
+using Result = test::CommandResult;
 
 Result run(std::vector<std::string> arguments) {
-  Result result;
-  CLI::App app("hone", "hone");
-  app.require_subcommand(1);
-  add_config_command(app, result.status);
-  add_explain_command(app, result.status);
-  add_tune_command(app, result.status);
-  std::reverse(arguments.begin(), arguments.end());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    result.status = app.exit(error);
-  }
-  std::fflush(stdout);
-  result.output = ::testing::internal::GetCapturedStdout();
-  result.errors = ::testing::internal::GetCapturedStderr();
-  return result;
+  const auto add = [](CLI::App& app, int& exit_status) {
+    add_config_command(app, exit_status);
+    add_explain_command(app, exit_status);
+    add_tune_command(app, exit_status);
+  };
+  return test::run_command(add, std::move(arguments));
 }
 
 TEST(ConfigCommand, PrintsEveryKnobWithItsOrigin) {

@@ -7,10 +7,11 @@
 #include <cstring>
 #include <fstream>
 #include <hone/error.hpp>
-#include <hone/gemm.hpp>
 #include <iostream>
 #include <memory>
 
+#include "tools/built_in_operation.hpp"
+#include "tools/command_callback.hpp"
 #include "tools/learn/export.hpp"
 #include "tools/learn/generate.hpp"
 
@@ -24,14 +25,6 @@ struct Options {
   std::optional<std::string> environment;
   GenerateOptions generate;
 };
-
-std::shared_ptr<const Operation> operation_named(const std::string& name) {
-  auto operation = gemm::operation();
-  if (name != operation->problem_type().operation()) {
-    throw Error(Errc::invalid_option, fmt::format("there is no operation '{}'; hone has: gemm", name));
-  }
-  return operation;
-}
 
 // To the file, or to standard output without one.
 template <class Writing>
@@ -48,7 +41,7 @@ void write_to(const std::string& file, Writing writing) {
 }
 
 int generate(const Options& options) {
-  const auto operation = operation_named(options.operation);
+  const auto operation = built_in_operation(options.operation);
   std::vector<Problem> real;
   if (!options.database.empty()) real = problems_in(options.database, operation->problem_type());
   const auto problems = generate_gemm(options.generate, real);
@@ -62,7 +55,7 @@ int generate(const Options& options) {
 }
 
 int export_trials(const Options& options) {
-  const auto operation = operation_named(options.operation);
+  const auto operation = built_in_operation(options.operation);
   const CollectedTrials collected = collect_trials(options.database, *operation, *host_device(), options.environment);
   std::vector<std::string> solvers;
   for (const auto& solver : operation->solvers()) solvers.emplace_back(solver->id());
@@ -73,18 +66,6 @@ int export_trials(const Options& options) {
   fmt::print(stderr, "{} trials; left out: {} of other operations or environments, {} damaged, {} that do not parse\n",
              collected.trials.size(), collected.foreign, collected.damaged, collected.complaints.size());
   return collected.damaged > 0 || !collected.complaints.empty() ? 1 : 0;
-}
-
-template <class Function>
-void set_callback(CLI::App* command, int& exit_status, Function function) {
-  command->callback([function, &exit_status] {
-    try {
-      exit_status = function();
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone learn: {}\n", error.what());
-      exit_status = 2;
-    }
-  });
 }
 
 }  // namespace
@@ -103,7 +84,7 @@ void add_collect_commands(CLI::App& learn, int& exit_status) {
   command->add_option("--database", generating->database, "Draws real problems and their neighbours from it too");
   command->add_option("--out", generating->out, "File (default: standard output)");
   command->footer("Example:\n  hone learn generate gemm --count 300 | hone tune gemm --list - --database trials");
-  set_callback(command, exit_status, [generating] { return generate(*generating); });
+  set_callback(command, "hone learn", exit_status, [generating] { return generate(*generating); });
 
   auto exporting = std::make_shared<Options>();
   command = learn.add_subcommand("export", "Write the trials of a database as a data set");
@@ -112,7 +93,7 @@ void add_collect_commands(CLI::App& learn, int& exit_status) {
   command->add_option("--environment", exporting->environment,
                       "Environment by its 16 digits (default: the one with most trials)");
   command->add_option("--out", exporting->out, "File (default: standard output)");
-  set_callback(command, exit_status, [exporting] { return export_trials(*exporting); });
+  set_callback(command, "hone learn", exit_status, [exporting] { return export_trials(*exporting); });
 }
 
 }  // namespace hone::tools::learn

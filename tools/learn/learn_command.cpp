@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "kernels/learning/model_file.hpp"
+#include "tools/command_callback.hpp"
 #include "tools/learn/accuracy_rule.hpp"
 #include "tools/learn/collect_commands.hpp"
 #include "tools/learn/csv.hpp"
@@ -173,18 +174,6 @@ int emit_model(const Options& options) {
   return 0;
 }
 
-template <class Function>
-void set_callback(CLI::App* command, int& exit_status, Function function) {
-  command->callback([function, &exit_status] {
-    try {
-      exit_status = function();
-    } catch (const Error& error) {
-      fmt::print(stderr, "hone learn: {}\n", error.what());
-      exit_status = 2;
-    }
-  });
-}
-
 void add_train(CLI::App& learn, int& exit_status) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -209,7 +198,7 @@ void add_train(CLI::App& learn, int& exit_status) {
       ->allow_extra_args(false);
   command->add_flag("--held-out", options->held_out, "Write the ensemble that was judged, not one trained on all data");
   command->add_flag("--json", options->json, "Print the report as JSON");
-  set_callback(command, exit_status, [options] { return train(*options); });
+  set_callback(command, "hone learn", exit_status, [options] { return train(*options); });
 }
 
 void add_evaluate(CLI::App& learn, int& exit_status) {
@@ -226,7 +215,7 @@ void add_evaluate(CLI::App& learn, int& exit_status) {
                       "Table of candidates by id (default: choices.csv beside the data, else beside the model)");
   command->add_flag("--json", options->json,
                     "Print JSON: problems, default, and top and guarded by number of candidates");
-  set_callback(command, exit_status, [options] { return evaluate_model(*options); });
+  set_callback(command, "hone learn", exit_status, [options] { return evaluate_model(*options); });
 }
 
 void add_emit(CLI::App& learn, int& exit_status) {
@@ -237,7 +226,7 @@ void add_emit(CLI::App& learn, int& exit_status) {
   command->add_option("--namespace", options->space, "Namespace that NAME is put in")->capture_default_str();
   command->add_option("--name", options->name, "Name of the heuristic (default: the operation)");
   command->add_option("--include", options->include, "How the source includes the header (default: NAME.hpp)");
-  set_callback(command, exit_status, [options] { return emit_model(*options); });
+  set_callback(command, "hone learn", exit_status, [options] { return emit_model(*options); });
 }
 
 }  // namespace

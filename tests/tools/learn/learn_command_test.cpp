@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/run_command.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace hone::tools {
@@ -14,30 +15,11 @@ namespace {
 
 const std::string sample = HONE_SOURCE_DIR "/tests/tools/learn/sample.csv";
 
-struct Result {
-  int status = 0;
-  std::string output;
-  std::string errors;
-};
+using Result = test::CommandResult;
 
 Result run(std::vector<std::string> arguments) {
-  Result result;
-  CLI::App app("hone", "hone");
-  app.require_subcommand(1);
-  add_learn_command(app, result.status);
   arguments.insert(arguments.begin(), "learn");
-  std::reverse(arguments.begin(), arguments.end());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    result.status = app.exit(error);
-  }
-  std::fflush(stdout);
-  result.output = ::testing::internal::GetCapturedStdout();
-  result.errors = ::testing::internal::GetCapturedStderr();
-  return result;
+  return test::run_command(add_learn_command, std::move(arguments));
 }
 
 TEST(LearnCommand, TrainsJudgesAndReports) {
