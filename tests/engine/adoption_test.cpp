@@ -10,11 +10,6 @@ using namespace test;
 
 class AdoptionTest : public EngineFixture {
  protected:
-  static std::shared_ptr<const ScriptedOperation> two_solvers(std::chrono::nanoseconds fallback = 200us,
-                                                              std::chrono::nanoseconds other = 100us) {
-    return scripted_operation(
-        {scripted_solver("fallback", {.time = fallback}), scripted_solver("other", {.time = other})});
-  }
   static Policy asking() {
     Policy policy = eager();
     policy.adopt = Adopt::ask;
@@ -155,19 +150,20 @@ class RollBackTest : public AdoptionTest {
        scripted_solver("other", {.time = 100us, .own_speed = [factor = factor_](std::chrono::nanoseconds) {
                                    return factor->load();
                                  }})});
-  static void report_window(Engine& engine, std::chrono::nanoseconds time) {
-    for (int i = 0; i < 64; ++i) engine.report(engine.find(Doubling{}), time);
+  // The fallback has been in production before it was replaced.
+  void replace_the_fallback(Engine& engine) {
+    engine.pause();
+    engine.find(Doubling{});
+    report_window(engine, 210us);
+    engine.resume();
+    ASSERT_EQ(solver(settled(engine, Doubling{})), "other");
   }
 };
 
 TEST_F(RollBackTest, UndoesAnUpgradeThatIsSlowerThanItsPredecessor) {
   auto engine = start(spoiled_, options());
   EventLog log(*engine);
-  engine->pause();
-  engine->find(Doubling{});
-  report_window(*engine, 210us);
-  engine->resume();
-  ASSERT_EQ(solver(settled(*engine, Doubling{})), "other");
+  replace_the_fallback(*engine);
   *factor_ = 2.5;
   report_window(*engine, 260us);
   const Event undone = log.wait(EventKind::rolled_back);
@@ -182,11 +178,7 @@ TEST_F(RollBackTest, UndoesAnUpgradeThatIsSlowerThanItsPredecessor) {
 TEST_F(RollBackTest, KeepsWhatIsFasterWhenMeasuredInTurns) {
   auto engine = start(spoiled_, options());
   EventLog log(*engine);
-  engine->pause();
-  engine->find(Doubling{});
-  report_window(*engine, 210us);
-  engine->resume();
-  ASSERT_EQ(solver(settled(*engine, Doubling{})), "other");
+  replace_the_fallback(*engine);
   report_window(*engine, 260us);
   log.wait(EventKind::verified);
   EXPECT_EQ(solver(settled(*engine, Doubling{})), "other") << "production was busy with something else";
@@ -199,11 +191,7 @@ TEST_F(RollBackTest, KeepsWhatIsFasterWhenMeasuredInTurns) {
 
 TEST_F(RollBackTest, ABetterUpgradeIsLeftAlone) {
   auto engine = start(spoiled_, options());
-  engine->pause();
-  engine->find(Doubling{});
-  report_window(*engine, 210us);
-  engine->resume();
-  ASSERT_EQ(solver(settled(*engine, Doubling{})), "other");
+  replace_the_fallback(*engine);
   report_window(*engine, 150us);
   EXPECT_TRUE(engine->drain(60s));
   EXPECT_EQ(engine->statistics().verified, 0u);

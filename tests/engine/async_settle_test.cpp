@@ -20,10 +20,6 @@ using namespace test;
 
 class AsyncSettleTest : public EngineFixture {
  protected:
-  static std::shared_ptr<const ScriptedOperation> two_solvers() {
-    return scripted_operation(
-        {scripted_solver("fallback", {.time = 200us}), scripted_solver("other", {.time = 100us})});
-  }
   std::unique_ptr<Engine> engine_ = start(two_solvers(), options());
   asio::io_context context_;
 };

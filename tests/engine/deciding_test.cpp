@@ -13,12 +13,6 @@ using namespace test;
 
 class DecidingTest : public EngineFixture {
  protected:
-  // The fallback is twice as slow as another solver, unless times say otherwise.
-  static std::shared_ptr<const ScriptedOperation> two_solvers(std::chrono::nanoseconds fallback = 200us,
-                                                              std::chrono::nanoseconds other = 100us) {
-    return scripted_operation(
-        {scripted_solver("fallback", {.time = fallback}), scripted_solver("other", {.time = other})});
-  }
   // A database in which another machine's tuning is recorded: a system database for the engines of a test.
   std::string recorded(const std::shared_ptr<const Operation>& operation, const Doubling& problem = {}) {
     const std::string path = directory_.path("system");
@@ -357,10 +351,6 @@ TEST_F(DecidingTest, ResumesAnInterruptedSearch) {
   EXPECT_GT(prepared(first), 1);
   // Up to three of the first search's best are measured again, and so are the default and the one it was stopped at.
   EXPECT_LE(prepared(first) + prepared(second), 40 + 5);
-}
-
-void report_window(Engine& engine, std::chrono::nanoseconds time) {
-  for (int i = 0; i < 64; ++i) engine.report(engine.find(Doubling{}), time);
 }
 
 // Production evidence schedules a verification, and only that replaces.

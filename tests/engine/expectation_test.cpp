@@ -74,9 +74,7 @@ class PaybackTest : public test::EngineFixture {};
 TEST_F(PaybackTest, LeavesAColdProblemUntilItIsHot) {
   Policy policy = eager();
   policy.payback_time = 100ms;
-  auto engine = start(test::scripted_operation({test::scripted_solver("fallback", {.time = 200us}),
-                                                test::scripted_solver("other", {.time = 100us})}),
-                      options(policy));
+  auto engine = start(two_solvers(), options(policy));
   test::EventLog log(*engine);
   engine->find(Doubling{});
   EXPECT_NE(log.wait(EventKind::job_dropped).cause.find("it would cost"), std::string::npos);
@@ -92,9 +90,7 @@ TEST_F(PaybackTest, LeavesAColdProblemUntilItIsHot) {
 TEST_F(PaybackTest, DoesWhatACallerWaitsFor) {
   Policy policy = eager();
   policy.payback_time = 1ns;
-  auto engine = start(test::scripted_operation({test::scripted_solver("fallback", {.time = 200us}),
-                                                test::scripted_solver("other", {.time = 100us})}),
-                      options(policy));
+  auto engine = start(two_solvers(), options(policy));
   engine->pause();
   engine->find(Doubling{.elements = 32});
   auto future = engine->async_settle(Doubling{.elements = 64}, asio::use_future);

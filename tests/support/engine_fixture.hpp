@@ -82,6 +82,12 @@ class EngineFixture : public ::testing::Test {
     engine->add(std::move(operation));
     return engine;
   }
+  // The fallback is twice as slow as another solver, unless times say otherwise.
+  static std::shared_ptr<const ScriptedOperation> two_solvers(std::chrono::nanoseconds fallback = 200us,
+                                                              std::chrono::nanoseconds other = 100us) {
+    return scripted_operation(
+        {scripted_solver("fallback", {.time = fallback}), scripted_solver("other", {.time = other})});
+  }
   // Everything measured at once, as fast as it goes.
   static Policy eager() {
     Policy policy = Policy::serving();
@@ -101,6 +107,11 @@ class EngineFixture : public ::testing::Test {
       return {};
     }
     return future.get();
+  }
+
+  // Production reports so often that a window of observations is complete.
+  static void report_window(Engine& engine, std::chrono::nanoseconds time) {
+    for (int i = 0; i < 64; ++i) engine.report(engine.find(Doubling{}), time);
   }
 
   static std::string solver(const Solution& solution) { return solution.candidate().solver; }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -109,18 +110,24 @@ TEST(CompileThreads, NothingBeginsWhilePaused) {
   }
 }
 
-TEST(CompileThreads, ClearDropsWhatWaitsAndWaitsForTheRest) {
-  CompileThreads threads(1);
+// One thread that is held at a gate, with another order behind it.
+class HeldCompileThread : public ::testing::Test {
+ protected:
+  HeldCompileThread() { gate.wait_for_arrival(); }
+
   Gate gate;
   std::atomic<int> ran = 0;
-  const auto run = [&] {
+  const std::function<decltype(nothing())()> run = [this] {
     gate.pass();
     ++ran;
     return nothing();
   };
-  const auto held = threads.submit(run);
-  const auto behind = threads.submit(run);
-  gate.wait_for_arrival();
+  CompileThreads threads{1};
+  const decltype(threads.submit(run)) held = threads.submit(run);
+  const decltype(threads.submit(run)) behind = threads.submit(run);
+};
+
+TEST_F(HeldCompileThread, ClearDropsWhatWaitsAndWaitsForTheRest) {
   threads.pause();  // or `behind` might begin before it is dropped
   std::thread opening([&] { gate.open(); });
   threads.clear();
@@ -130,18 +137,7 @@ TEST(CompileThreads, ClearDropsWhatWaitsAndWaitsForTheRest) {
   EXPECT_FALSE(threads.collect(*behind));
 }
 
-TEST(CompileThreads, AfterCancelNothingBegins) {
-  CompileThreads threads(1);
-  Gate gate;
-  std::atomic<int> ran = 0;
-  const auto run = [&] {
-    gate.pass();
-    ++ran;
-    return nothing();
-  };
-  const auto held = threads.submit(run);
-  const auto behind = threads.submit(run);
-  gate.wait_for_arrival();
+TEST_F(HeldCompileThread, AfterCancelNothingBegins) {
   threads.cancel();
   const auto late = threads.submit(run);
   gate.open();
