@@ -142,7 +142,7 @@ Engine::Implementation::~Implementation() {
 
 void Engine::Implementation::set_evidence_thresholds(const Policy& of) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  const bool verifies = of.find_mode == FindMode::trust_verify || of.find_mode == FindMode::trust_verify_full;
+  const bool verifies = engine::verifies(of);
   drift_threshold.store(verifies ? 1 + of.tolerance : never);
   regret_threshold.store(verifies ? 1 + of.tie_margin + engine::ObservedTimes::resolution : never);
 }
@@ -271,10 +271,8 @@ Slot* Engine::Implementation::first_sight(const Problem& problem, const CallOpti
 }
 
 void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resolution, const Policy& effective) {
-  const bool verifies =
-      effective.find_mode == FindMode::trust_verify || effective.find_mode == FindMode::trust_verify_full;
   // A shortlist is verified where anything is; elsewhere it is where tuning begins.
-  const bool known_enough = resolution.claim && (!resolution.claim->shortlist || verifies);
+  const bool known_enough = resolution.claim && (!resolution.claim->shortlist || engine::verifies(effective));
   const Provenance known = known_enough ? resolution.claim->known : Provenance::fallback;
   const engine::Work work = engine::plan(known, effective, !resolution.claim || resolution.claim->complete);
   const bool prepare = resolution.claim && !resolution.claim_answered;

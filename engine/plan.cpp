@@ -29,6 +29,10 @@ Work plan_by_mode(Provenance known, const Policy& policy) noexcept {
 
 }  // namespace
 
+bool verifies(const Policy& policy) noexcept {
+  return policy.find_mode == FindMode::trust_verify || policy.find_mode == FindMode::trust_verify_full;
+}
+
 Work plan(Provenance known, const Policy& policy, bool complete) noexcept {
   Work work = plan_by_mode(known, policy);
   work.resume = work.task == Task::tune && (known == Provenance::fallback || (known == Provenance::user && !complete));

@@ -23,6 +23,12 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
+// Whether the find mode verifies what is known from elsewhere.
+bool verifies(const Policy& policy) noexcept;
+
+// Whether measurements flush the caches.
+inline bool cold_cache(const Policy& policy) noexcept { return policy.cache_state == CacheState::cold; }
+
 // `known`: the provenance of the best that is known at first sight; fallback: nothing is. `complete`: the search behind
 // a known user record had come to its own end.
 Work plan(Provenance known, const Policy& policy, bool complete = true) noexcept;

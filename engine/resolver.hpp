@@ -36,6 +36,11 @@ struct Claim {
   bool shortlist = false;  // a model was not sure: the default against the candidates that it would measure
 };
 
+// Whether the claim's times were taken with the caches of the policy: others are not compared.
+inline bool same_caches(const Claim& claim, const Policy& policy) noexcept {
+  return claim.cold_cache == cold_cache(policy);
+}
+
 struct Resolution {
   std::unique_ptr<Answer> answer;  // empty with a reason when nothing can be given now
   std::optional<Claim> claim;

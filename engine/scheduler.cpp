@@ -100,7 +100,7 @@ std::shared_ptr<workers::StreamWorker> Scheduler::make_worker(const DeviceWorker
 workers::WorkerOptions Scheduler::worker_options(const Policy& policy) {
   return {.max_buffer_bytes = policy.max_buffer_bytes,
           .background_share = policy.background_share,
-          .cold_cache = policy.cache_state == CacheState::cold};
+          .cold_cache = cold_cache(policy)};
 }
 
 void Scheduler::set_policy(const Policy& policy) {
@@ -368,9 +368,8 @@ void Scheduler::ask_heuristic(Assignment& assignment) const {
   if (request.claim || assignment.step != Step::tune || !heuristic || heuristic->immediate()) return;
   request.claim = claim_of(advise(*heuristic, *slot.site, slot.problem, make_subject(assignment).quarantined),
                            incumbent_of(assignment));
-  const FindMode mode = request.policy.find_mode;
-  const bool verifies = mode == FindMode::trust_verify || mode == FindMode::trust_verify_full;
-  if (request.claim && verifies && request.policy.enforce == Enforce::none) assignment.step = Step::verify;
+  if (request.claim && verifies(request.policy) && request.policy.enforce == Enforce::none)
+    assignment.step = Step::verify;
 }
 
 void Scheduler::release_worker(DeviceWorker& on, const Slot& slot) noexcept {

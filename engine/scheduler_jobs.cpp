@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::size_t near_starts = 3;
 
+void add_missing(std::vector<Candidate>& candidates, std::vector<Candidate> more) {
+  for (Candidate& candidate : more) {
+    if (std::find(candidates.begin(), candidates.end(), candidate) != candidates.end()) continue;
+    candidates.push_back(std::move(candidate));
+  }
+}
+
 }  // namespace
 
 using std::chrono::nanoseconds;
@@ -38,8 +45,8 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
   std::vector<Candidate> others = others_of(assignment);
   if (assignment.step == Step::verify) {
     workers::VerifyJob job{.subject = std::move(subject), .claimed = request.claim->best.candidate};
-    const bool comparable = request.claim->cold_cache == (request.policy.cache_state == CacheState::cold);
-    if (request.claim->source != Source::predicted && comparable && request.claim->best.timing.known()) {
+    if (request.claim->source != Source::predicted && same_caches(*request.claim, request.policy) &&
+        request.claim->best.timing.known()) {
       job.reported = request.claim->best.timing.median;
     }
     const std::uint64_t least = request.predecessor ? 1 : 0;
@@ -57,17 +64,11 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
   job.tie_margin = request.policy.tie_margin;
   job.budget = budget;
   job.seed = slot.problem.key().low;
-  for (Candidate& candidate : near_candidates(*slot.site, slot.problem, library_, near_starts)) {
-    if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) {
-      job.first.push_back(std::move(candidate));
-    }
-  }
+  add_missing(job.first, near_candidates(*slot.site, slot.problem, library_, near_starts));
   if (request.work.resume) {
-    job.past = past_trials(slot, request.policy.cache_state == CacheState::cold);
+    job.past = past_trials(slot, cold_cache(request.policy));
     // What is observed is not suggested again: the best of it must be measured for itself.
-    for (const Candidate& candidate : fastest_of(job.past, 3)) {
-      if (std::find(job.first.begin(), job.first.end(), candidate) == job.first.end()) job.first.push_back(candidate);
-    }
+    add_missing(job.first, fastest_of(job.past, 3));
   }
   return job;
 }

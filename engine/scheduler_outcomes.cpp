@@ -60,9 +60,8 @@ void Scheduler::on_prepared(Slot& slot, Assignment& assignment, const workers::O
 void Scheduler::on_verified(Slot& slot, Assignment& assignment, const workers::Outcome& outcome) {
   const Claim claim = *assignment.request.claim;
   const Policy& policy = assignment.request.policy;
-  // Times that were taken with other caches are not compared.
-  const bool comparable = claim.cold_cache == (policy.cache_state == CacheState::cold);
-  const std::span<const storage::RecordedCandidate> recorded(claim.rivals.data(), comparable ? claim.rivals.size() : 0);
+  const std::span<const storage::RecordedCandidate> recorded(claim.rivals.data(),
+                                                             same_caches(claim, policy) ? claim.rivals.size() : 0);
   const Conclusion conclusion = verdict(gather(*assignment.verification, outcome, claim.source, recorded),
                                         {.tolerance = policy.tolerance, .tie_margin = policy.tie_margin});
   Event verified = event(EventKind::verified, slot);
@@ -149,7 +148,7 @@ Scheduler::Upgrade Scheduler::make_upgrade(const Slot& slot, const Assignment& a
                                            const std::optional<Conclusion>& conclusion) const {
   const auto record_of = [&](const Winner& of) {
     storage::Record record = make_record(stored_subject(slot), of, outcome);
-    record.measurement.cold_cache = assignment.request.policy.cache_state == CacheState::cold;
+    record.measurement.cold_cache = cold_cache(assignment.request.policy);
     if (conclusion) record.judgement = {conclusion->verdict, conclusion->ratio, conclusion->cause};
     return record;
   };
@@ -231,7 +230,7 @@ std::vector<storage::Change> Scheduler::record_trials(Slot& slot, Assignment& as
                                                       const workers::Outcome& outcome) {
   std::vector<storage::Change> changes;
   for (storage::Trial& trial : make_trials(stored_subject(slot), outcome)) {
-    trial.cold_cache = assignment.request.policy.cache_state == CacheState::cold;
+    trial.cold_cache = cold_cache(assignment.request.policy);
     changes.emplace_back(storage::PutTrial{std::move(trial)});
   }
   for (const workers::Trial& trial : outcome.trials) {
