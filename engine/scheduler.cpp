@@ -317,7 +317,8 @@ void Scheduler::dispatch() {
 void Scheduler::start(DeviceWorker& on, Slot& slot) {
   Assignment& assignment = *assignment_of(slot);
   // Another process may have measured it while this one waited for its turn.
-  if (!assignment.request.claim || assignment.request.claim->known != Provenance::user) {
+  const bool known_here = assignment.request.claim && assignment.request.claim->known == Provenance::user;
+  if (!known_here && !assignment.recorded) {
     assignment.state = State::waiting;
     if (adopt_foreign_record(slot)) return;
   }

@@ -115,7 +115,8 @@ class Scheduler {
     Step step = Step::tune;
     State state = State::queued;
     bool asked = false;
-    bool claimed = false;  // this process has the lease on tuning it
+    bool claimed = false;   // this process has the lease on tuning it
+    bool recorded = false;  // what is known so far is stored: a user record that is there is not another process's
     unsigned retries = 0;
     std::uint64_t run = 0;  // tells outcomes of an abandoned worker from those of its successor
     std::chrono::nanoseconds due{0};

@@ -104,7 +104,10 @@ void Scheduler::on_verified(Slot& slot, Assignment& assignment, const workers::O
     }
     case Verdict::inconclusive: {
       const auto later = [this, &slot, cause = conclusion.cause] { retry_later(slot, *assignment_of(slot), cause); };
-      if (conclusion.upgrade && chosen) return adopt(slot, upgrade(false), std::move(changes), later);
+      // What only rivals can judge is a tie until they do: the next start has nothing to measure.
+      if ((conclusion.upgrade || claim.source == Source::predicted) && chosen) {
+        return adopt(slot, upgrade(false), std::move(changes), later);
+      }
       library_.submit(std::move(changes));
       return later();
     }
@@ -171,6 +174,7 @@ void Scheduler::adopt(Slot& slot, Upgrade upgrade, std::vector<storage::Change> 
     return then();
   }
   assignment.state = State::storing;
+  assignment.recorded = true;
   store_and_publish(slot, std::move(upgrade), std::move(changes), std::move(then));
 }
 

@@ -125,6 +125,21 @@ TEST_F(DecidingTest, TunesWhenTheRecordedTimeDoesNotHold) {
   EXPECT_EQ(log.wait(EventKind::upgraded).after.solver, "new");
 }
 
+// The better rival is stored meanwhile; that is no other process's record to stop at.
+TEST_F(DecidingTest, GoesOnTuningAfterABetterRivalWasAdopted) {
+  const std::string system = recorded(two_solvers());
+  auto with_system = options();
+  with_system.system_databases = {system};
+  const auto three =
+      scripted_operation({scripted_solver("fallback", {.time = 250us}), scripted_solver("other", {.time = 400us}),
+                          scripted_solver("new", {.time = 50us})});
+  auto engine = start(three, with_system);
+  EventLog log(*engine);
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "new");
+  EXPECT_EQ(log.wait(EventKind::upgraded).after.solver, "fallback") << "served while the search went on";
+  EXPECT_EQ(engine->statistics().tuned, 1u);
+}
+
 TEST_F(DecidingTest, TakesARecordedRivalThatIsFasterHere) {
   const std::string system = recorded(two_solvers());
   auto with_system = options();

@@ -113,6 +113,32 @@ TEST_F(HeuristicTest, AShortlistOfSlowerOnesLeavesTheDefault) {
   EXPECT_EQ(engine->statistics().upgrades, 0u);
 }
 
+// On a device too noisy to tell, the default stays, and the next start has nothing to measure.
+TEST_F(HeuristicTest, AShortlistThatCannotBeDecidedIsRememberedAsATie) {
+  const auto heuristic = std::make_shared<ToldHeuristic>(Confidence::shortlist, std::vector<std::string>{"rival"});
+  solvers_ = {scripted_solver("default", {.time = 100us}), scripted_solver("rival", {.time = 100us})};
+  const auto operation = with_heuristic(scripted_operation(solvers_), heuristic);
+  const auto noisy = [&] {
+    EngineOptions with_clock = options();
+    with_clock.clock = clock_;
+    with_clock.log_level = LogLevel::off;
+    auto engine = std::make_unique<Engine>(with_clock);
+    engine->add(std::make_shared<ScriptedDevice>(clock_, Conditions{.jitter = 0.4}));
+    engine->add(operation);
+    return engine;
+  };
+  {
+    const auto engine = noisy();
+    EventLog log(*engine);
+    engine->find(Doubling{});
+    EXPECT_EQ(log.wait(EventKind::verified).verdict, Verdict::inconclusive);
+  }
+  const auto engine = noisy();
+  EXPECT_EQ(engine->find(Doubling{}).provenance(), Provenance::user);
+  EXPECT_EQ(solver(settled(*engine, Doubling{})), "default");
+  EXPECT_EQ(engine->statistics().trials, 0u);
+}
+
 TEST_F(HeuristicTest, UnsureLeavesEverythingAsItWas) {
   const auto heuristic = std::make_shared<ToldHeuristic>(Confidence::unsure, std::vector<std::string>{});
   const auto engine = start(operation(heuristic), options());
