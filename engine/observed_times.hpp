@@ -35,7 +35,8 @@ class ObservedTimes {
     const auto bucket = static_cast<std::size_t>(std::clamp(position, 0.0, static_cast<double>(buckets - 1)));
     counts_[bucket].fetch_add(1, std::memory_order_relaxed);
     if ((added_.fetch_add(1, std::memory_order_relaxed) + 1) % window != 0) return std::nullopt;
-    const double median = close_window();
+    const double last = last_.load(std::memory_order_relaxed);
+    const double median = close_window(last > 0 ? last / anchor : 1);
     double first = 0;
     const Window told{.median = median * anchor, .drift = 1};
     last_.store(told.median, std::memory_order_relaxed);
@@ -51,14 +52,15 @@ class ObservedTimes {
   static constexpr double steps_per_octave = 16;
   static constexpr double middle = 64;
 
-  // The median over the anchor.
-  double close_window() noexcept {
+  // The median over the anchor; `otherwise` when another thread, which closed its window late, took all there was.
+  double close_window(double otherwise) noexcept {
     std::array<std::uint32_t, buckets> counts{};
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < buckets; ++i) {
       counts[i] = counts_[i].exchange(0, std::memory_order_relaxed);
       sum += counts[i];
     }
+    if (sum == 0) return otherwise;
     std::uint32_t below = 0;
     std::size_t bucket = 0;
     while (bucket + 1 < buckets && 2 * (below + counts[bucket]) < sum) below += counts[bucket++];
