@@ -13,12 +13,14 @@ Subscription::Channel::Channel(asio::any_io_executor executor, std::function<voi
     : executor_(std::move(executor)), callback_(std::move(callback)) {}
 
 void Subscription::Channel::post(std::shared_ptr<const Event> event) {
+  // Held until post returns: the callback may have run by then, and whoever saw it may end the executor's context.
+  const std::lock_guard lock(posting_);
   if (closed()) return;
   asio::post(executor_, [self = shared_from_this(), event = std::move(event)] { self->deliver(*event); });
 }
 
 void Subscription::Channel::deliver(const Event& event) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(delivering_);
   if (closed()) return;
   try {
     callback_(event);
@@ -33,8 +35,11 @@ void Subscription::Channel::deliver(const Event& event) noexcept {
 
 void Subscription::Channel::close() noexcept {
   closed_.store(true, std::memory_order_release);
-  // A callback that runs now has the mutex.
-  const std::lock_guard lock(mutex_);
+  {
+    const std::lock_guard lock(posting_);
+    executor_ = {};
+  }
+  const std::lock_guard lock(delivering_);
 }
 
 Subscription& Subscription::operator=(Subscription&& other) noexcept {

@@ -14,23 +14,25 @@
 
 namespace hone {
 
-// One subscription's end: the callback runs under the channel's mutex, so that after close() it neither runs nor will.
+// One subscription's end. The callback runs under one mutex and posting happens under another, so that after close()
+// the callback neither runs nor will, and nothing touches its executor any more: its context may end then.
 class Subscription::Channel : public std::enable_shared_from_this<Subscription::Channel> {
  public:
   Channel(asio::any_io_executor executor, std::function<void(const Event&)> callback);
   // Posts the callback to the executor; never calls it here.
   void post(std::shared_ptr<const Event> event);
-  // Waits for a running callback unless this is its own thread.
+  // Waits for a post in progress and, unless this is its own thread, for a running callback.
   void close() noexcept;
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
  private:
   void deliver(const Event& event) noexcept;
 
+  std::mutex posting_;
+  asio::any_io_executor executor_;  // guarded by posting_; empty after close()
   // Recursive: a callback may end its own subscription.
-  std::recursive_mutex mutex_;
+  std::recursive_mutex delivering_;
   std::atomic<bool> closed_{false};
-  asio::any_io_executor executor_;
   std::function<void(const Event&)> callback_;
 };
 

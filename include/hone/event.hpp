@@ -79,7 +79,8 @@ struct Event {
 };
 
 // Ends a subscription when destroyed: afterwards its callback does not run and is not running, unless the destructor is
-// called from inside that callback. Movable.
+// called from inside that callback, and the engine does not touch the executor any more, so that its context may be
+// destroyed. Movable.
 class Subscription {
  public:
   class Channel;  // internal

@@ -4,7 +4,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <asio/execution.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/thread_pool.hpp>
 
 #include "engine/log.hpp"
@@ -88,6 +90,57 @@ TEST(Subscription, EndWaitsForARunningCallback) {
   EXPECT_TRUE(returned);
   opener.join();
   pool.join();
+}
+
+// An executor whose post has handed the function over and has not returned.
+struct SlowToReturn {
+  asio::io_context* context;
+  test::Gate* gate;
+  template <class Function>
+  void execute(Function function) const {
+    asio::post(*context, std::move(function));
+    gate->pass();
+  }
+  bool operator==(const SlowToReturn&) const noexcept = default;
+  asio::execution_context& query(asio::execution::context_t) const noexcept { return *context; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  SlowToReturn require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+};
+
+// The callback has run while the poster is still inside the executor: the end waits for the poster.
+TEST(Subscription, EndWaitsForAPostInProgress) {
+  EventHub hub;
+  asio::io_context context;
+  test::Gate gate;
+  std::atomic<bool> opened{false};
+  bool heard = false;
+  Subscription subscription = hub.subscribe(SlowToReturn{&context, &gate}, [&](const Event&) { heard = true; });
+  std::thread poster([&] { hub.emit(numbered(1)); });
+  gate.wait_for_arrival();
+  context.run();
+  EXPECT_TRUE(heard);
+  std::thread opener([&] {
+    opened = true;
+    gate.open();
+  });
+  subscription.cancel();
+  EXPECT_TRUE(opened);
+  opener.join();
+  poster.join();
+}
+
+// The other order: what is emitted after the end touches the executor no more, even if its context is gone.
+TEST(Subscription, LeavesTheExecutorAlone) {
+  EventHub hub;
+  auto context = std::make_unique<asio::io_context>();
+  Subscription subscription =
+      hub.subscribe(asio::require(context->get_executor(), asio::execution::outstanding_work.tracked),
+                    [](const Event&) { ADD_FAILURE(); });
+  subscription.cancel();
+  context.reset();
+  hub.emit(numbered(1));
 }
 
 TEST(Subscription, MovesWithItsChannel) {
