@@ -1,7 +1,6 @@
 #include <hone/engine.hpp>
 
 #include <deque>
-#include <future>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -13,6 +12,8 @@
 #include <xxhash.h>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/use_future.hpp>
 
 #include "engine/bookkeeping.hpp"
 #include "engine/counters.hpp"
@@ -159,9 +160,7 @@ void Engine::Implementation::run() noexcept {
 }
 
 void Engine::Implementation::pass_strand() {
-  std::promise<void> passed;
-  asio::post(scheduler.strand(), [&passed] { passed.set_value(); });
-  passed.get_future().wait();
+  asio::post(scheduler.strand(), asio::use_future([] {})).wait();
 }
 
 void Engine::Implementation::report_health(const storage::StoreHealth& health) {

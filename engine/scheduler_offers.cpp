@@ -2,9 +2,9 @@
 #include "engine/scheduler.hpp"
 
 #include <array>
-#include <future>
 
 #include <asio/post.hpp>
+#include <asio/use_future.hpp>
 
 #include "engine/log.hpp"
 
@@ -61,12 +61,7 @@ void Scheduler::keep(Slot& slot, Upgrade declined) {
 }
 
 void Scheduler::explain(const Slot& slot, Explanation& explanation) {
-  std::promise<void> done;
-  asio::post(strand_, [&] {
-    explain_on_strand(slot, explanation);
-    done.set_value();
-  });
-  done.get_future().wait();
+  asio::post(strand_, asio::use_future([&] { explain_on_strand(slot, explanation); })).get();
 }
 
 void Scheduler::explain_on_strand(const Slot& slot, Explanation& explanation) const {
