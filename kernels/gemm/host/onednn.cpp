@@ -1,11 +1,5 @@
-#include <omp.h>
+#include "kernels/host/onednn.hpp"
 
-#include <atomic>
-#include <hone/error.hpp>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
-
-#include "kernels/gemm/host/epilogue.hpp"
 #include "kernels/gemm/host/solvers.hpp"
 #include "kernels/gemm/layout.hpp"
 
@@ -13,27 +7,7 @@ namespace hone::gemm::host {
 namespace {
 
 using dnnl::memory;
-
-// oneDNN asks OpenMP for its thread count; the setting belongs to the calling thread and is given back.
-class OneThread {
- public:
-  OneThread() noexcept : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-
- private:
-  int before_;
-};
-
-dnnl::engine& cpu() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
+using namespace hone::host;
 
 struct Plan {
   memory::desc a, b, c, bias;
@@ -60,8 +34,7 @@ Plan plan_for(const Problem& p) {
   // oneDNN scales its own bias by alpha; then it is added by a binary operation instead.
   plan.binary_bias = p.bias && p.alpha != 1;
   plan.bias_operand = p.bias && !plan.binary_bias;
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::primitive_attr attributes = onednn_attributes();
   if (p.alpha != 1) attributes.set_output_scales(0, {p.alpha});
   dnnl::post_ops after;
   if (p.beta != 0) after.append_sum(p.beta);
@@ -72,83 +45,9 @@ Plan plan_for(const Problem& p) {
   const OneThread one;
   const auto description = plan.bias_operand ? dnnl::matmul::desc(plan.a, plan.b, plan.bias, plan.c)
                                              : dnnl::matmul::desc(plan.a, plan.b, plan.c);
-  plan.primitive = dnnl::matmul::primitive_desc(description, attributes, cpu());
+  plan.primitive = dnnl::matmul::primitive_desc(description, attributes, onednn_engine());
   return plan;
 }
-
-// What one launch needs at a time; made anew only when several threads launch at once.
-struct Launch {
-  dnnl::stream stream{cpu()};
-  memory a, b, c, bias, scratch;
-  std::unordered_map<int, memory> arguments;
-
-  explicit Launch(const Plan& plan)
-      : a(plan.a, cpu(), nullptr),
-        b(plan.b, cpu(), nullptr),
-        c(plan.c, cpu(), nullptr),
-        bias(plan.bias, cpu(), nullptr),
-        scratch(plan.primitive.scratchpad_desc(), cpu(), nullptr) {
-    arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratch}};
-    if (plan.binary_bias) {
-      const int position = plan.primitive.get_primitive_attr().get_post_ops().kind(0) == dnnl::primitive::kind::sum;
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_SRC_1, bias);
-    }
-    if (plan.bias_operand) {
-      arguments.emplace(DNNL_ARG_BIAS, bias);
-    }
-  }
-};
-
-class OneDnnInvoker final : public Invoker {
- public:
-  OneDnnInvoker(const Problem& problem, Plan plan)
-      : problem_(problem),
-        plan_(std::move(plan)),
-        primitive_(plan_.primitive),
-        scratch_bytes_(plan_.primitive.scratchpad_desc().get_size()),
-        spare_(new Launch(plan_)) {}
-  OneDnnInvoker(const OneDnnInvoker&) = delete;
-  OneDnnInvoker& operator=(const OneDnnInvoker&) = delete;
-  ~OneDnnInvoker() override { delete spare_.load(); }
-
-  std::error_code run(Stream& stream, const Arguments& arguments) const noexcept override {
-    const Operands operands(problem_, arguments);
-    if (!operands.complete(problem_)) return Errc::launch_failed;
-    void* scratch = nullptr;
-    if (scratch_bytes_ > 0) {
-      scratch = stream.scratch(scratch_bytes_);
-      if (scratch == nullptr) return Errc::out_of_memory;
-    }
-    try {
-      std::unique_ptr<Launch> launch(spare_.exchange(nullptr, std::memory_order_acquire));
-      if (!launch) launch = std::make_unique<Launch>(plan_);
-      launch->a.set_data_handle(const_cast<float*>(operands.a));
-      launch->b.set_data_handle(const_cast<float*>(operands.b));
-      launch->c.set_data_handle(operands.c);
-      if (operands.bias) launch->bias.set_data_handle(const_cast<float*>(operands.bias));
-      launch->scratch.set_data_handle(scratch);
-      {
-        const OneThread one;
-        primitive_.execute(launch->stream, launch->arguments);
-        launch->stream.wait();
-      }
-      // The newest is kept: its memory is warm. Releasing makes its fields visible to the next taker.
-      launch.reset(spare_.exchange(launch.release(), std::memory_order_acq_rel));
-      return {};
-    } catch (const std::bad_alloc&) {
-      return Errc::out_of_memory;
-    } catch (const std::exception&) {
-      return Errc::launch_failed;
-    }
-  }
-
- private:
-  Problem problem_;
-  Plan plan_;
-  dnnl::matmul primitive_;
-  std::size_t scratch_bytes_;
-  mutable std::atomic<Launch*> spare_;
-};
 
 class OneDnn final : public GemmSolver {
  public:
@@ -167,36 +66,22 @@ class OneDnn final : public GemmSolver {
   }
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device&) const override {
-    return std::make_shared<const OneDnnInvoker>(p, plan_for(p));
+    const Plan plan = plan_for(p);
+    std::vector<OneDnnOperand> operands = {
+        {DNNL_ARG_SRC, 0, plan.a}, {DNNL_ARG_WEIGHTS, 1, plan.b}, {DNNL_ARG_DST, 2, plan.c}};
+    if (plan.binary_bias) {
+      const int position = plan.primitive.get_primitive_attr().get_post_ops().kind(0) == dnnl::primitive::kind::sum;
+      operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_SRC_1, 3, plan.bias});
+    }
+    if (plan.bias_operand) operands.push_back({DNNL_ARG_BIAS, 3, plan.bias});
+    return make_onednn_invoker(dnnl::matmul(plan.primitive), plan.primitive.scratchpad_desc(), std::move(operands));
   }
 };
-
-std::string isa_name() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41:
-      return "sse41";
-    case dnnl::cpu_isa::avx:
-      return "avx";
-    case dnnl::cpu_isa::avx2:
-    case dnnl::cpu_isa::avx2_vnni:
-      return "avx2";
-    case dnnl::cpu_isa::avx512_core:
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-      return "avx512";
-    case dnnl::cpu_isa::avx512_core_amx:
-      return "avx512_amx";
-    default:
-      return "isa " + std::to_string(static_cast<int>(dnnl::get_effective_cpu_isa()));
-  }
-}
 
 }  // namespace
 
 std::shared_ptr<const GemmSolver> onednn(Facts& facts) {
-  const dnnl_version_t* version = dnnl::version();
-  facts["onednn"] = std::to_string(version->major) + '.' + std::to_string(version->minor) + '.' +
-                    std::to_string(version->patch) + " (" + version->hash + ") on " + isa_name();
+  add_onednn_facts(facts);
   return std::make_shared<const OneDnn>();
 }
 

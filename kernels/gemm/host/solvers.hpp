@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "kernels/host/host_only.hpp"
+
 namespace hone::gemm::host {
+
+using hone::host::Facts;
+using hone::host::refuse_device;
 
 using GemmSolver = SolverFor<Problem>;
 
 // Raised with every change of hone's own code that may change results or times.
 inline constexpr const char* kernels_version = "1";
-
-// Facts that solvers add to the environment.
-using Facts = std::map<std::string, std::string>;
 
 // A library's solver, or null when the library is not there. Each adds what it knows of its library to the facts.
 std::shared_ptr<const GemmSolver> openblas(Facts& facts);
@@ -30,8 +32,7 @@ std::shared_ptr<const GemmSolver> direct();
 // Copies the operands to aligned sizes and lets `solver` do the product, as PyTorch's pad_mm does.
 std::shared_ptr<const GemmSolver> padded(std::shared_ptr<const GemmSolver> solver);
 
-// Refuses what is not the host's, and a workspace beyond the problem's limit.
-Refusal refuse_device(const Device& device);
+// Whether the workspace is within the problem's limit.
 bool within_limit(const Problem& problem, std::size_t workspace) noexcept;
 inline constexpr const char* workspace_refusal = "workspace_limit is below the scratch that this solver needs";
 

@@ -1,0 +1,19 @@
+#if defined(__AVX2__) && defined(__FMA__)
+#define HONE_LANES 8
+#define HONE_REGISTERS 16
+#include "kernels/layernorm/host/row_code.hpp"
+
+namespace hone::layernorm::host {
+const RowKernels* avx2_rows() noexcept {
+  static const RowKernels* const set =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? make_rows("avx2") : nullptr;
+  return set;
+}
+}  // namespace hone::layernorm::host
+#else
+#include "kernels/layernorm/host/row_kernels.hpp"
+
+namespace hone::layernorm::host {
+const RowKernels* avx2_rows() noexcept { return nullptr; }
+}  // namespace hone::layernorm::host
+#endif
