@@ -68,6 +68,7 @@ struct Engine::Implementation {
   Slot* first_sight(const Problem& problem, const CallOptions& options, std::uint64_t salt, const Answer*& refusal);
   std::shared_ptr<const Site> site_of(const Problem& problem, std::uint64_t salt, std::string& reason) const;
   void noticed(Slot& slot) noexcept;
+  void ask_again(Slot& slot) noexcept;
   void request_work(Slot& slot, engine::Resolution&& resolution, const Policy& policy);
   std::uint64_t salt_of(std::string_view device) const noexcept;
   void add_site(const std::shared_ptr<const Operation>& operation, const std::shared_ptr<Device>& device);
@@ -285,10 +286,16 @@ void Engine::Implementation::request_work(Slot& slot, engine::Resolution&& resol
   }
 }
 
-// A sampled find: counts, and asks again for work that was dropped.
+// A sampled find: counts, and asks again for work that was dropped when it has become worth asking.
 void Engine::Implementation::noticed(Slot& slot) noexcept {
-  slot.demand.fetch_add(sample_weight, std::memory_order_relaxed);
-  if (!slot.dropped.load(std::memory_order_relaxed) || !slot.dropped.exchange(false)) return;
+  const std::uint64_t demand = slot.demand.fetch_add(sample_weight, std::memory_order_relaxed) + sample_weight;
+  // Acquire: what was dropped says before when to ask again.
+  if (!slot.dropped.load(std::memory_order_acquire)) return;
+  if (demand >= slot.ask_again_at.load(std::memory_order_relaxed)) ask_again(slot);
+}
+
+void Engine::Implementation::ask_again(Slot& slot) noexcept {
+  if (!slot.dropped.exchange(false, std::memory_order_acq_rel)) return;
   try {
     request_work(slot, engine::resolve(*slot.site, slot.problem, library, engine::Records::use), current_policy());
   } catch (const std::exception& error) {
@@ -352,8 +359,10 @@ Solution Engine::find(const Problem& problem, const CallOptions& options) noexce
 
 Binding Engine::bind(const Problem& problem, const CallOptions& options) noexcept {
   const Answer* refusal = nullptr;
-  const Slot* slot = implementation_->look_up(problem, options, refusal);
-  return slot != nullptr ? Binding(implementation_->index, &slot->current) : Binding();
+  Slot* slot = implementation_->look_up(problem, options, refusal);
+  if (slot == nullptr) return {};
+  if (!slot->bound.exchange(true, std::memory_order_relaxed)) implementation_->ask_again(*slot);
+  return Binding(implementation_->index, &slot->current);
 }
 
 Subscription Engine::subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback) {

@@ -30,6 +30,7 @@ double typical_saving(const Expectation& expectation) noexcept {
 constexpr duration<double, std::nano> guessed_time = std::chrono::microseconds(100);
 // A problem that was asked for once, just now, counts as asked for once a second.
 constexpr nanoseconds shortest_span = std::chrono::seconds(1);
+constexpr nanoseconds longest_count = std::chrono::minutes(1);
 constexpr double asked_boost = 1e30;  // above any saving
 
 // Of a candidate: preparing and checking it, then some twenty launches.
@@ -44,7 +45,8 @@ duration<double, std::nano> time_of(const Expectation& expectation) noexcept {
 
 double expected_saving(const Expectation& expectation) noexcept {
   const Seconds span = std::max(expectation.span, shortest_span);
-  const double rate = static_cast<double>(expectation.finds) / span.count();
+  const double counted = static_cast<double>(expectation.finds) / span.count();
+  const double rate = expectation.bound ? std::max(counted, bound_rate) : counted;
   return rate * Seconds(time_of(expectation)).count() * typical_saving(expectation);
 }
 
@@ -69,6 +71,11 @@ bool pays(Task task, const Expectation& expectation, const Policy& policy) noexc
   if (policy.payback_time.value() == nanoseconds::max()) return true;
   const double saved = expected_saving(expectation) * Seconds(policy.payback_time.value()).count();
   return saved >= Seconds(expected_cost(task, expectation, policy)).count();
+}
+
+Recount recount(std::uint64_t finds, nanoseconds span) noexcept {
+  if (span > longest_count) return {.anew = true};
+  return {.ask_again_at = 2 * finds};
 }
 
 }  // namespace hone::engine

@@ -61,8 +61,12 @@ struct alignas(64) Slot {
   // Sampled count of finds, in units of one find, since `counted_since` (the engine's clock, ns).
   std::atomic<std::uint64_t> demand{0};
   std::atomic<std::int64_t> counted_since{0};
-  // Set while the background neither works on the problem nor has finished with it: a later find asks again.
+  // Set while the background neither works on the problem nor has finished with it: the find that brings `demand` to
+  // `ask_again_at` asks again.
   std::atomic<bool> dropped{false};
+  std::atomic<std::uint64_t> ask_again_at{0};
+  // A Binding was made, whose reads are not counted.
+  std::atomic<bool> bound{false};
 
   const Problem problem;
   const std::shared_ptr<const Site> site;

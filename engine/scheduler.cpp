@@ -387,7 +387,8 @@ Expectation Scheduler::expectation_of(const Assignment& assignment) const {
           .time = answer->timing.median,
           .known = assignment.request.claim ? assignment.request.claim->known : Provenance::fallback,
           .drifted = assignment.request.drifted,
-          .asked = assignment.asked};
+          .asked = assignment.asked,
+          .bound = slot.bound.load(std::memory_order_relaxed)};
 }
 
 double Scheduler::priority_of(const Slot& slot) const { return priority(expectation_of(assignments_.at(&slot))); }
@@ -396,13 +397,18 @@ Task Scheduler::task_of(const Assignment& assignment) noexcept {
   return assignment.step == Step::verify ? Task::verify : assignment.step == Step::tune ? Task::tune : Task::none;
 }
 
-// Counting begins anew, so that a problem that becomes hot later is judged by what it is then.
 void Scheduler::leave(Slot& slot, const std::string& cause) {
-  slot.demand.store(0, std::memory_order_relaxed);
-  slot.counted_since.store(options_.clock->now().count(), std::memory_order_relaxed);
+  const nanoseconds now = options_.clock->now();
+  const Recount next = recount(slot.demand.load(std::memory_order_relaxed),
+                               now - nanoseconds(slot.counted_since.load(std::memory_order_relaxed)));
+  if (next.anew) {
+    slot.demand.store(0, std::memory_order_relaxed);
+    slot.counted_since.store(now.count(), std::memory_order_relaxed);
+  }
+  slot.ask_again_at.store(next.ask_again_at, std::memory_order_relaxed);
   slot.dropped.store(true, std::memory_order_release);
   count(counters_.dropped);
-  // Once is enough: it is asked for again with every find that is counted.
+  // Once is enough: it is asked for again and again while it is found.
   if (left_.insert(&slot).second) {
     Event dropped = event(EventKind::job_dropped, slot);
     dropped.cause = cause;

@@ -29,6 +29,20 @@ TEST(ExpectedSaving, CountsTheShortestSpanAsASecond) {
                    expected_saving({.finds = 1, .span = 1s, .time = 50us}));
 }
 
+TEST(ExpectedSaving, TakesABindingForAHotLoop) {
+  EXPECT_DOUBLE_EQ(expected_saving(with(&Expectation::bound, true)), bound_rate * 50e-6 * 0.2);
+  EXPECT_DOUBLE_EQ(expected_saving({.finds = 5000, .time = 50us, .known = Provenance::system, .bound = true}),
+                   5000 * 50e-6 * 0.2);
+}
+
+TEST(RecountFunction, AsksAgainAtTwiceTheFindsAndForgetsAfterAMinute) {
+  EXPECT_FALSE(recount(640, 60s).anew);
+  EXPECT_EQ(recount(640, 60s).ask_again_at, 1280u);
+  EXPECT_EQ(recount(0, 0s).ask_again_at, 0u) << "with the next find that is counted";
+  EXPECT_TRUE(recount(640, 61s).anew);
+  EXPECT_EQ(recount(640, 61s).ask_again_at, 0u);
+}
+
 TEST(ExpectedSaving, GrowsWithIgnoranceAndDrift) {
   EXPECT_GT(expected_saving(with(&Expectation::known, Provenance::fallback)), expected_saving(base));
   EXPECT_LT(expected_saving(with(&Expectation::known, Provenance::user)), expected_saving(base));
@@ -69,9 +83,10 @@ TEST(Pays, WhenTheSavingWithinThePaybackTimeCoversTheCost) {
 using test::Doubling;
 
 class PaybackTest : public test::EngineFixture {};
+class HotTest : public PaybackTest, public ::testing::WithParamInterface<bool> {};
 
 // A problem that is asked for now and then is not worth its tuning; once it is hot it is.
-TEST_F(PaybackTest, LeavesAColdProblemUntilItIsHot) {
+TEST_P(HotTest, LeavesAColdProblemUntilItIsHot) {
   Policy policy = eager();
   policy.payback_time = 100ms;
   auto engine = start(two_solvers(), options(policy));
@@ -82,9 +97,28 @@ TEST_F(PaybackTest, LeavesAColdProblemUntilItIsHot) {
   EXPECT_EQ(engine->statistics().trials, 0u);
   EXPECT_EQ(solver(engine->find(Doubling{})), "fallback");
   // No time passes: all of these are within the second that is the shortest span.
-  for (int i = 0; i < 200'000 && engine->statistics().tuned == 0; ++i) engine->find(Doubling{});
+  for (int i = 0; i < 200'000 && engine->statistics().tuned == 0; ++i) {
+    engine->find(Doubling{});
+    // In both orders: the job is left before the next find is counted, and after many were.
+    if (GetParam() && i % 100 == 0) EXPECT_TRUE(engine->drain(60s));
+  }
   EXPECT_EQ(solver(settled(*engine, Doubling{})), "other");
   EXPECT_EQ(log.count(EventKind::job_dropped), 1u) << "it is told once";
+}
+
+INSTANTIATE_TEST_SUITE_P(WhoIsFaster, HotTest, ::testing::Bool(),
+                         [](const auto& each) { return std::string(each.param ? "TheBackground" : "TheCallers"); });
+
+TEST_F(PaybackTest, LeavesAColdProblemUntilItIsBound) {
+  Policy policy = eager();
+  policy.payback_time = 10s;
+  auto engine = start(two_solvers(), options(policy));
+  test::EventLog log(*engine);
+  engine->find(Doubling{});
+  log.wait(EventKind::job_dropped);
+  const Binding bound = engine->bind(Doubling{});
+  log.wait(EventKind::upgraded);
+  EXPECT_EQ(bound->candidate().solver, "other");
 }
 
 TEST_F(PaybackTest, DoesWhatACallerWaitsFor) {
