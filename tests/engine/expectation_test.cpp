@@ -100,7 +100,9 @@ TEST_P(HotTest, LeavesAColdProblemUntilItIsHot) {
   for (int i = 0; i < 200'000 && engine->statistics().tuned == 0; ++i) {
     engine->find(Doubling{});
     // In both orders: the job is left before the next find is counted, and after many were.
-    if (GetParam() && i % 100 == 0) EXPECT_TRUE(engine->drain(60s));
+    if (GetParam() && i % 100 == 0) {
+      EXPECT_TRUE(engine->drain(60s));
+    }
   }
   EXPECT_EQ(solver(settled(*engine, Doubling{})), "other");
   EXPECT_EQ(log.count(EventKind::job_dropped), 1u) << "it is told once";
