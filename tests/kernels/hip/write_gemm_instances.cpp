@@ -1,0 +1,59 @@
+// Writes a C++ file with configurations of the gemm kernel that cover all pairs of values, with types, transposes, bias
+// and activations in turn: write_gemm_instances FILE.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "kernels/covering_sample.hpp"
+#include "kernels/gemm/hip/kernel.hpp"
+
+namespace {
+
+using namespace hone::gemm;
+
+void write(std::ostream& out, std::string& table, const Problem& p, const hone::Configuration& configuration,
+           int number) {
+  fmt::print(out, "namespace instance_{} {{\n", number);
+  std::string undefine;
+  for (const std::string& definition : hip::definitions(p, configuration)) {
+    const auto equals = definition.find('=');
+    const std::string name = definition.substr(2, equals - 2);
+    fmt::print(out, "#define {} {}\n", name, definition.substr(equals + 1));
+    undefine += fmt::format("#undef {}\n", name);
+  }
+  fmt::print(out, "#include \"kernels/gemm/hip/gemm.hip.hpp\"\n{}}}\n", undefine);
+  table +=
+      fmt::format("    {{\"{}\", \"{}\", &instance_{}::gemm, {}}},\n", hone::Problem(p).text(), configuration.text(),
+                  number, configuration.at("split_k") > 1 ? fmt::format("&instance_{}::gemm_join", number) : "nullptr");
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  std::ofstream out(arguments[1]);
+  fmt::print(out,
+             "#include \"tests/support/work_item_emulator.hpp\"\n#include \"tests/kernels/hip/gemm_instance.hpp\"\n"
+             "namespace hone::gemm::hip {{\nnamespace {{\n");
+  std::string table;
+  int number = 0;
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      for (const hone::DataType type : {hone::f32, hone::f16}) {
+        Problem p{.m = 512, .n = 512, .k = 1024, .type = type, .transpose_a = transpose_a, .transpose_b = transpose_b};
+        const auto sample = hone::covering_sample(hip::search_space(p, {}), 100, static_cast<std::uint64_t>(number));
+        // An eighth of each sample: the whole is tested for what it covers, and compiled for the devices.
+        for (std::size_t i = 0; i < sample.configurations.size() && i < 16; ++i) {
+          p.bias = number % 2 != 0;
+          p.activation = static_cast<Activation>(number % 3);
+          write(out, table, p, sample.configurations[i], number++);
+        }
+      }
+    }
+  }
+  fmt::print(out, "const Instance all[] = {{\n{}}};\n}}\nstd::span<const Instance> instances() {{ return all; }}\n}}\n",
+             table);
+  return out ? 0 : 1;
+}

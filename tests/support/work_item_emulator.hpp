@@ -1,0 +1,102 @@
+// Runs GPU kernels on the host, work-item by work-item: a test double of the language, never of the speed.
+//
+// A file that includes this and then a kernel's text has the words of the language as macros. One thread at a time.
+#pragma once
+
+#include <ucontext.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#define __global__
+#define __device__ inline
+#define __shared__ static
+#define __launch_bounds__(work_group)
+#define __syncthreads() hone::testing::WorkItems::barrier()
+#define threadIdx hone::testing::WorkItems::item
+#define blockIdx hone::testing::WorkItems::group
+#define KERNEL [[maybe_unused]] static
+
+namespace hone::testing {
+
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+class WorkItems {
+ public:
+  static inline Index item, group;
+
+  // Calls `kernel` once a work-item, one group after the other. Throws std::logic_error when a barrier is reached by
+  // some work-items of a group while others have returned.
+  static void run(const std::array<std::uint32_t, 3>& groups, std::uint32_t work_group,
+                  const std::function<void()>& kernel) {
+    for (unsigned z = 0; z < groups[2]; ++z) {
+      for (unsigned y = 0; y < groups[1]; ++y) {
+        for (unsigned x = 0; x < groups[0]; ++x) {
+          group = {x, y, z};
+          run_group(work_group, kernel);
+        }
+      }
+    }
+  }
+
+  static void barrier() {
+    Fiber& self = *current_;
+    self.waiting = true;
+    swapcontext(&self.context, &scheduler_);
+  }
+
+ private:
+  static constexpr std::size_t stack_bytes = 64 * 1024;
+  struct Fiber {
+    ucontext_t context{};
+    std::unique_ptr<char[]> stack{new char[stack_bytes]};
+    bool waiting = false;
+    bool done = false;
+  };
+  static inline ucontext_t scheduler_;
+  static inline Fiber* current_ = nullptr;
+  static inline const std::function<void()>* kernel_ = nullptr;
+
+  static void enter() {
+    (*kernel_)();
+    current_->done = true;
+    current_->waiting = false;
+    swapcontext(&current_->context, &scheduler_);
+  }
+
+  static void run_group(std::uint32_t work_group, const std::function<void()>& kernel) {
+    static std::vector<Fiber> fibers;
+    if (fibers.size() < work_group) fibers = std::vector<Fiber>(work_group);
+    kernel_ = &kernel;
+    for (std::uint32_t i = 0; i < work_group; ++i) {
+      Fiber& fiber = fibers[i];
+      fiber.waiting = fiber.done = false;
+      getcontext(&fiber.context);
+      fiber.context.uc_stack = {.ss_sp = fiber.stack.get(), .ss_flags = 0, .ss_size = stack_bytes};
+      fiber.context.uc_link = nullptr;
+      makecontext(&fiber.context, &WorkItems::enter, 0);
+    }
+    for (bool running = true; running;) {
+      std::uint32_t waiting = 0, done = 0;
+      for (std::uint32_t i = 0; i < work_group; ++i) {
+        if (!fibers[i].done) {
+          current_ = &fibers[i];
+          item = {i, 0, 0};
+          swapcontext(&scheduler_, &fibers[i].context);
+        }
+        waiting += fibers[i].waiting ? 1 : 0;
+        done += fibers[i].done ? 1 : 0;
+      }
+      if (waiting > 0 && done > 0) throw std::logic_error("a barrier was not reached by every work-item of its group");
+      running = waiting > 0;
+    }
+  }
+};
+
+}  // namespace hone::testing
