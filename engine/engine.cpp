@@ -19,6 +19,7 @@
 #include "engine/counters.hpp"
 #include "engine/event_hub.hpp"
 #include "engine/index.hpp"
+#include "engine/isolation_check.hpp"
 #include "engine/log.hpp"
 #include "engine/plan.hpp"
 #include "engine/resolver.hpp"
@@ -80,6 +81,7 @@ struct Engine::Implementation {
 
   const std::shared_ptr<Clock> clock;
   const std::chrono::nanoseconds shutdown_timeout;
+  const bool can_isolate;
   const std::shared_ptr<engine::Index> index = std::make_shared<engine::Index>();
   const std::shared_ptr<engine::Gate> gate = std::make_shared<engine::Gate>();
   engine::Counters counters;
@@ -111,6 +113,7 @@ struct Engine::Implementation {
 Engine::Implementation::Implementation(EngineOptions options)
     : clock(options.clock ? options.clock : system_clock()),
       shutdown_timeout(options.shutdown_timeout),
+      can_isolate(!options.isolation_program.empty()),
       policy(options.policy),
       library({.user_database = options.database,
                .system_databases = options.system_databases,
@@ -119,6 +122,7 @@ Engine::Implementation::Implementation(EngineOptions options)
       scheduler(context,
                 {.queue_capacity = options.queue_capacity,
                  .hang_timeout = options.hang_timeout,
+                 .isolation = {options.isolation_program, options.isolation_memory},
                  .clock = clock,
                  .gate = gate},
                 *index, library, events, counters),
@@ -446,6 +450,7 @@ Policy Engine::policy() const { return implementation_->current_policy(); }
 
 void Engine::set_policy(const Policy& policy) {
   Policy resolved = resolve(policy, environment_variables());
+  engine::check_isolation(resolved, implementation_->can_isolate);
   const std::unique_lock lock(implementation_->registry_mutex);
   implementation_->scheduler.set_policy(resolved);
   implementation_->set_evidence_thresholds(resolved);

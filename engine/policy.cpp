@@ -10,6 +10,7 @@
 #include <hone/engine.hpp>
 #include <hone/error.hpp>
 
+#include "engine/isolation_check.hpp"
 #include "engine/knob_format.hpp"
 
 namespace hone {
@@ -47,6 +48,7 @@ void visit_knobs(Policy_& p, Visitor&& visit) {
   visit(p.cache_state, "cache_state", "HONE_CACHE_STATE", Format<CacheState>{}, "the caches in measurements");
   visit(p.payback_time, "payback_time", "HONE_PAYBACK_TIME", Format<nanoseconds>{},
         "time in which a job must be expected to save what it costs");
+  visit(p.isolate, "isolate", "HONE_ISOLATE", Format<bool>{}, "whether candidates are measured in their own process");
 }
 
 template <class Options, class Visitor>
@@ -88,6 +90,7 @@ Policy Policy::serving() {
   set_preset(p.adopt, Adopt::automatic);
   set_preset(p.cache_state, CacheState::warm);
   set_preset(p.payback_time, nanoseconds(std::chrono::hours(24)));
+  set_preset(p.isolate, false);
   return p;
 }
 
@@ -130,9 +133,11 @@ Variables environment_variables() {
   return variables;
 }
 
-EngineOptions resolve(EngineOptions options, const Variables& variables) {
+namespace {
+
+void apply(EngineOptions& options, const Variables& variables) {
   std::vector<std::string_view> known;
-  const auto apply = [&](auto& knob, std::string_view name, std::string_view variable, const auto& format,
+  const auto apply_to = [&](auto& knob, std::string_view name, std::string_view variable, const auto& format,
                          std::string_view) {
     using Value = std::decay_t<decltype(knob.value())>;
     known.push_back(variable);
@@ -149,8 +154,8 @@ EngineOptions resolve(EngineOptions options, const Variables& variables) {
                   fmt::format("{} = {}: it takes {}", name, format.print(knob.value()), format.accepts()));
     }
   };
-  visit_knobs(options.policy, apply);
-  visit_engine_knobs(options, apply);
+  visit_knobs(options.policy, apply_to);
+  visit_engine_knobs(options, apply_to);
   for (const auto& [given, text] : variables) {
     if (std::find(known.begin(), known.end(), given) == known.end()) {
       throw Error(Errc::invalid_option,
@@ -158,13 +163,21 @@ EngineOptions resolve(EngineOptions options, const Variables& variables) {
     }
   }
   check_consistency(options.policy);
+}
+
+}  // namespace
+
+EngineOptions resolve(EngineOptions options, const Variables& variables) {
+  apply(options, variables);
+  engine::check_isolation(options.policy, !options.isolation_program.empty());
   return options;
 }
 
 Policy resolve(Policy policy, const Variables& variables) {
   EngineOptions options;
   options.policy = std::move(policy);
-  return resolve(std::move(options), variables).policy;
+  apply(options, variables);
+  return options.policy;
 }
 
 std::vector<KnobDescription> describe(const EngineOptions& options) {

@@ -97,10 +97,12 @@ std::shared_ptr<workers::StreamWorker> Scheduler::make_worker(const DeviceWorker
   return std::make_shared<workers::StreamWorker>(on.device, options_.clock, on.journal, std::move(options));
 }
 
-workers::WorkerOptions Scheduler::worker_options(const Policy& policy) {
-  return {.max_buffer_bytes = policy.max_buffer_bytes,
-          .background_share = policy.background_share,
-          .cold_cache = cold_cache(policy)};
+workers::WorkerOptions Scheduler::worker_options(const Policy& policy) const {
+  workers::WorkerOptions options{.max_buffer_bytes = policy.max_buffer_bytes,
+                                 .background_share = policy.background_share,
+                                 .cold_cache = cold_cache(policy)};
+  if (policy.isolate) options.isolation = options_.isolation;
+  return options;
 }
 
 void Scheduler::set_policy(const Policy& policy) {
@@ -463,6 +465,8 @@ void Scheduler::watch(DeviceWorker& on) {
   }
   const auto running = on.worker->running();
   if (!running || now - running->since <= options_.hang_timeout) return;
+  // Where ending its process does not bring it back it hangs in this one.
+  if (now - running->since <= 2 * options_.hang_timeout && on.worker->interrupt(*running)) return;
 
   on.worker->abandon();
   {

@@ -51,6 +51,7 @@ struct Gate {
 struct SchedulerOptions {
   std::size_t queue_capacity = 4096;
   std::chrono::nanoseconds hang_timeout{};
+  workers::IsolationOptions isolation = {};  // for policies that isolate
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Gate> gate;
 };
@@ -158,7 +159,7 @@ class Scheduler {
   Candidate incumbent_of(const Assignment& assignment) const;
   std::vector<Candidate> others_of(const Assignment& assignment) const;
   std::shared_ptr<workers::StreamWorker> make_worker(const DeviceWorker& on, const Policy& policy) const;
-  static workers::WorkerOptions worker_options(const Policy& policy);
+  workers::WorkerOptions worker_options(const Policy& policy) const;
   Expectation expectation_of(const Assignment& assignment) const;
   double priority_of(const Slot& slot) const;
   static Task task_of(const Assignment& assignment) noexcept;

@@ -42,6 +42,8 @@ class Category final : public std::error_category {
         return "the device's clock ran backwards or stood still";
       case Errc::invalid_model:
         return "the learned model cannot be used";
+      case Errc::no_isolation:
+        return "measuring in a process of its own does not work";
     }
     return "unknown error";
   }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <hone/solver.hpp>
+#include <hone/trial.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@ namespace hone::workers {
 struct Preparation {
   std::shared_ptr<const Invoker> invoker = {};  // null: it failed
   std::string reason = {};                      // of a failure
+  TrialStatus status = TrialStatus::prepare_failed;  // of a failure
   std::exception_ptr error = {};                // no failure of the candidate: it ends the job
 };
 

@@ -18,18 +18,47 @@ std::string identity(const Candidate& candidate) {
   return fmt::format("{} {}", candidate.version, to_string(candidate));
 }
 
+Preparation prepare_here(const ValidCandidate& target, const Problem& problem, Device& device) {
+  Preparation preparation;
+  auto invoker =
+      call_solver([&] { return target.solver->prepare(problem, target.configuration, device); }, preparation.reason);
+  if (invoker && !*invoker) preparation.reason = prepared_nothing;
+  preparation.invoker = std::move(invoker).value_or(nullptr);
+  return preparation;
+}
+
 }  // namespace
 
 Evaluation::Evaluation(const Subject& subject, Device& device, Stream& stream, Supervisor& supervisor, Journal& journal,
                        const WorkerOptions& options)
     : subject_(subject),
       device_(device),
+      isolation_(nullptr),
+      measuring_device_(device),
       stream_(stream),
       supervisor_(supervisor),
       journal_(journal),
       options_(options) {}
 
-Evaluation::~Evaluation() { end_ahead(); }
+Evaluation::Evaluation(const Subject& subject, Device& device, Isolation& isolation, Supervisor& supervisor,
+                       Journal& journal, const WorkerOptions& options)
+    : subject_(subject),
+      device_(device),
+      isolation_(&isolation),
+      measuring_device_(isolation.device()),
+      stream_(isolation.stream()),
+      supervisor_(supervisor),
+      journal_(journal),
+      options_(options) {
+  isolation.on_restart([this] {
+    if (operands_) operands_->reset();
+  });
+}
+
+Evaluation::~Evaluation() {
+  end_ahead();
+  if (isolation_) isolation_->on_restart({});
+}
 
 bool Evaluation::known(const Candidate& candidate) const { return entrants_.contains(identity(candidate)); }
 
@@ -48,16 +77,11 @@ void Evaluation::prepare_ahead(const Candidate& candidate) {
   // Whatever is wrong with it is found again, and recorded, in its turn.
   if (!target || !*target) return;
   auto order = supervisor_.prepare_ahead(candidate, [target = **target, problem = subject_.problem, &device = device_] {
-    Preparation preparation;
     try {
-      auto invoker = call_solver([&] { return target.solver->prepare(problem, target.configuration, device); },
-                                 preparation.reason);
-      if (invoker && !*invoker) preparation.reason = prepared_nothing;
-      preparation.invoker = std::move(invoker).value_or(nullptr);
+      return prepare_here(target, problem, device);
     } catch (...) {
-      preparation.error = std::current_exception();  // rethrown in the candidate's turn
+      return Preparation{.error = std::current_exception()};  // rethrown in the candidate's turn
     }
-    return preparation;
   });
   if (order) ahead_.emplace(std::move(name), Ahead{**target, std::move(order)});
 }
@@ -144,35 +168,38 @@ std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, s
     Preparation& preparation = *ahead->preparation;
     if (preparation.error) std::rethrow_exception(preparation.error);
     if (preparation.invoker) {
-      journal_.begin_attempt(subject_.problem, candidate);
+      begin_attempt(candidate);
       return std::move(preparation.invoker);
     }
     trial.reason = std::move(preparation.reason);
-  } else {
-    journal_.begin_attempt(subject_.problem, candidate);
-    supervisor_.begin(candidate);
-    auto invoker = call_solver(
-        [&] { return target->solver->prepare(subject_.problem, target->configuration, device_); }, trial.reason);
-    supervisor_.end();
-    if (invoker && *invoker) return *std::move(invoker);
-    journal_.end_attempt(subject_.problem, candidate);
-    if (invoker) trial.reason = prepared_nothing;
+    trial.status = preparation.status;
+    return nullptr;
   }
-  trial.status = TrialStatus::prepare_failed;
+  begin_attempt(candidate);
+  supervisor_.begin(candidate);
+  Preparation preparation = isolation_ ? isolation_->prepare(subject_, candidate)
+                                       : prepare_here(*target, subject_.problem, device_);
+  supervisor_.end();
+  if (preparation.invoker) return std::move(preparation.invoker);
+  end_attempt(candidate);
+  trial.reason = std::move(preparation.reason);
+  trial.status = preparation.status;
   return nullptr;
 }
 
 bool Evaluation::first_run(Entrant& entrant, Trial& trial) {
   operands_->reset();
   const Failure failure = sampler_->run(entrant.contestant);
-  journal_.end_attempt(subject_.problem, trial.candidate);
+  end_attempt(trial.candidate);
   if (failure) {
     if (ends_the_job(failure.code)) throw std::system_error(failure.code, failure.cause);
-    trial.status = TrialStatus::launch_failed;
+    trial.status = status_of(failure.code, TrialStatus::launch_failed);
     trial.reason = failure.cause;
     return false;
   }
   if (auto wrong = operands_->check()) {
+    // Another candidate may have damaged the process: then it has a second chance, alone.
+    if (isolation_ && isolation_->discard()) return first_run(entrant, trial);
     trial.status = TrialStatus::wrong_result;
     trial.reason = *std::move(wrong);
     return false;
@@ -181,27 +208,35 @@ bool Evaluation::first_run(Entrant& entrant, Trial& trial) {
   return true;
 }
 
+void Evaluation::begin_attempt(const Candidate& candidate) {
+  if (!isolation_) journal_.begin_attempt(subject_.problem, candidate);
+}
+
+void Evaluation::end_attempt(const Candidate& candidate) {
+  if (!isolation_) journal_.end_attempt(subject_.problem, candidate);
+}
+
 void Evaluation::make_operands() {
   if (operands_) return;
   // A flush leaves nothing of the operands behind when it is twice as large as the cache.
-  const std::size_t flush_bytes = options_.cold_cache ? 2 * device_.last_level_cache_bytes() : 0;
+  const std::size_t flush_bytes = options_.cold_cache ? 2 * measuring_device_.last_level_cache_bytes() : 0;
   if (flush_bytes >= options_.max_buffer_bytes) {
     throw Error(Errc::out_of_memory, fmt::format("flushing the cache takes {} bytes, max_buffer_bytes is {}",
                                                  flush_bytes, options_.max_buffer_bytes));
   }
-  operands_.emplace(*subject_.operation, subject_.problem, device_, options_.max_buffer_bytes - flush_bytes,
+  operands_.emplace(*subject_.operation, subject_.problem, measuring_device_, options_.max_buffer_bytes - flush_bytes,
                     options_.seed);
   buffer_bytes_ = operands_->bytes() + flush_bytes;
-  Buffer flush = flush_bytes > 0 ? device_.allocate(flush_bytes) : nullptr;
+  Buffer flush = flush_bytes > 0 ? measuring_device_.allocate(flush_bytes) : nullptr;
   SamplingOptions sampling = options_.sampling;
   sampling.cold_cache = options_.cold_cache;
-  sampler_.emplace(device_, stream_, supervisor_, operands_->arguments(), sampling, std::move(flush), flush_bytes);
+  sampler_.emplace(measuring_device_, stream_, supervisor_, operands_->arguments(), sampling, std::move(flush), flush_bytes);
 }
 
 void Evaluation::fail(Entrant& entrant, const Failure& failure) {
   if (ends_the_job(failure.code)) throw std::system_error(failure.code, failure.cause);
   Trial& trial = trials_[entrant.trial];
-  trial.status = TrialStatus::launch_failed;
+  trial.status = status_of(failure.code, TrialStatus::launch_failed);
   trial.reason = failure.cause;
   trial.timing = {};
   trial.screened = false;
@@ -214,8 +249,24 @@ void Evaluation::record(const Entrant& entrant, bool screened) {
   trial.screened = screened;
 }
 
-Prepared Evaluation::prepared(const Entrant& entrant) const {
-  return {entrant.contestant.candidate, entrant.contestant.invoker, entrant.workspace};
+std::optional<Prepared> Evaluation::prepared(Entrant& entrant) {
+  const Candidate& candidate = entrant.contestant.candidate;
+  if (!isolation_) return Prepared{candidate, entrant.contestant.invoker, entrant.workspace};
+  Preparation preparation;
+  const auto target = call_solver(
+      [&] { return validate(*subject_.operation, subject_.problem, device_, candidate, preparation.reason); },
+      preparation.reason);
+  if (target && *target) {
+    journal_.begin_attempt(subject_.problem, candidate);
+    supervisor_.begin(candidate);
+    preparation = prepare_here(**target, subject_.problem, device_);
+    supervisor_.end();
+    journal_.end_attempt(subject_.problem, candidate);
+  }
+  if (preparation.invoker) return Prepared{candidate, std::move(preparation.invoker), entrant.workspace};
+  Trial& trial = trials_[entrant.trial];
+  trial = {candidate, TrialStatus::prepare_failed, {}, false, entrant.workspace, std::move(preparation.reason)};
+  return {};
 }
 
 }  // namespace hone::workers

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "workers/isolation/isolation.hpp"
 #include "workers/job.hpp"
 #include "workers/operands.hpp"
 #include "workers/race.hpp"
@@ -34,6 +35,9 @@ class Evaluation {
   // All must outlive the evaluation.
   Evaluation(const Subject& subject, Device& device, Stream& stream, Supervisor& supervisor, Journal& journal,
              const WorkerOptions& options);
+  // Candidates are prepared, run and checked by `isolation`; only what is to be used here is prepared here, too.
+  Evaluation(const Subject& subject, Device& device, Isolation& isolation, Supervisor& supervisor, Journal& journal,
+             const WorkerOptions& options);
   // Waits for what is being prepared ahead.
   ~Evaluation();
 
@@ -57,14 +61,18 @@ class Evaluation {
   Sampler& sampler() noexcept { return *sampler_; }
   Supervisor& supervisor() noexcept { return supervisor_; }
   const Subject& subject() const noexcept { return subject_; }
+  // Says whether candidates apply, and runs what is used.
   Device& device() noexcept { return device_; }
+  // Where they are measured: the same, or what stands for it in another process.
+  Device& measuring_device() noexcept { return measuring_device_; }
   IdleTime& idle_time() noexcept { return *options_.idle_time; }
 
   // The trial becomes a failed one. Throws when the failure is not the candidate's.
   void fail(Entrant& entrant, const Failure& failure);
   // Sets the trial's timing to that of the samples so far.
   void record(const Entrant& entrant, bool screened);
-  Prepared prepared(const Entrant& entrant) const;
+  // Ready to be used in this process; nothing when it cannot be prepared here, and then the trial has failed.
+  std::optional<Prepared> prepared(Entrant& entrant);
 
   // Candidates that were prepared or refused so far.
   std::uint64_t evaluations() const noexcept { return trials_.size(); }
@@ -84,10 +92,15 @@ class Evaluation {
   std::optional<ValidCandidate> admit(const Candidate& candidate, std::optional<Ahead>& ahead, Trial& trial);
   std::shared_ptr<const Invoker> prepare(const Candidate& candidate, std::optional<Ahead> ahead, Trial& trial);
   bool first_run(Entrant& entrant, Trial& trial);
+  // The marker that tells, after a crash, who was running. One for what is isolated would tell nothing.
+  void begin_attempt(const Candidate& candidate);
+  void end_attempt(const Candidate& candidate);
   void make_operands();
 
   const Subject& subject_;
   Device& device_;
+  Isolation* const isolation_;  // null: none
+  Device& measuring_device_;
   Stream& stream_;
   Supervisor& supervisor_;
   Journal& journal_;

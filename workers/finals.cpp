@@ -9,7 +9,7 @@ bool run_finals(Evaluation& evaluation, Entrant* incumbent, std::vector<Entrant*
   std::vector<Entrant*> entrants = std::move(challengers);
   if (incumbent) entrants.insert(entrants.begin(), incumbent);
   bool finished = true;
-  LoadProbe probe(evaluation.device(), evaluation.idle_time());
+  LoadProbe probe(evaluation.measuring_device(), evaluation.idle_time());
   rules.probe = &probe;
   std::vector<RaceEntry> entries;
   while (!entrants.empty()) {
@@ -30,7 +30,9 @@ bool run_finals(Evaluation& evaluation, Entrant* incumbent, std::vector<Entrant*
   if (incumbent && !entrants.empty()) outcome.load = probe.conclude();
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     if (entries[i].failure || entrants[i]->contestant.samples.empty()) continue;
-    outcome.prepared.push_back(evaluation.prepared(*entrants[i]));
+    auto prepared = evaluation.prepared(*entrants[i]);
+    if (!prepared) continue;
+    outcome.prepared.push_back(*std::move(prepared));
     if (incumbent && i > 0) outcome.comparisons.push_back(compare(entries.front(), entries[i], rules.confidence));
   }
   std::sort(outcome.comparisons.begin(), outcome.comparisons.end(),

@@ -45,6 +45,15 @@ Failure Sampler::run(const Contestant& contestant) {
   return error ? failure(error, "the launch failed") : Failure{};
 }
 
+// Not waited for: the timed launches come right behind it.
+Failure Sampler::lead_in(const Contestant& contestant) {
+  supervisor_.begin(contestant.candidate);
+  const std::error_code error = contestant.invoker->run(stream_, arguments_);
+  if (error) static_cast<void>(stream_.synchronize());
+  supervisor_.end();
+  return error ? failure(error, "the launch failed") : Failure{};
+}
+
 Failure Sampler::time(const Contestant& contestant, int count, std::chrono::nanoseconds& elapsed) {
   const auto launch = [&] { return contestant.invoker->run(stream_, arguments_); };
   supervisor_.begin(contestant.candidate);
@@ -92,7 +101,7 @@ Failure Sampler::measure(Contestant& contestant, double& nanoseconds) {
   if (options_.cold_cache) {
     flush_caches();
   } else if (contestant.estimate < static_cast<double>(options_.lead_in.count())) {
-    if (Failure failed = run(contestant)) return failed;
+    if (Failure failed = lead_in(contestant)) return failed;
   }
   std::chrono::nanoseconds elapsed{0};
   if (Failure failed = time(contestant, contestant.batch, elapsed)) return failed;

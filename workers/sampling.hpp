@@ -57,6 +57,7 @@ class Sampler {
   Supervisor& supervisor() noexcept { return supervisor_; }
 
  private:
+  Failure lead_in(const Contestant& contestant);
   Failure time(const Contestant& contestant, int count, std::chrono::nanoseconds& elapsed);
   Failure measure(Contestant& contestant, double& nanoseconds);
   void flush_caches();

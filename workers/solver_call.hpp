@@ -9,9 +9,11 @@
 
 namespace hone::workers {
 
-// A failure of the device, of its clock or of memory for the operands: not of the candidate that met it.
+// A failure of the device, of its clock, of memory for the operands or of what measures: not of the candidate that met
+// it.
 inline bool ends_the_job(std::error_code code) {
-  return code == Errc::no_device || code == Errc::clock_failed || code == Errc::out_of_memory;
+  return code == Errc::no_device || code == Errc::clock_failed || code == Errc::out_of_memory ||
+         code == Errc::no_isolation || code == Errc::shut_down;
 }
 
 // What `function` returns; or nothing, and `reason` is the text of what it threw. Passes on a lost device.

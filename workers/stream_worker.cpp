@@ -31,8 +31,9 @@ const Subject& subject_of(const Job& job) {
 }
 
 void prepare(const PrepareJob& job, Evaluation& evaluation, Outcome& outcome) {
-  if (const Entrant* entrant = evaluation.enter(job.candidate))
-    outcome.prepared.push_back(evaluation.prepared(*entrant));
+  Entrant* entrant = evaluation.enter(job.candidate);
+  if (entrant == nullptr) return;
+  if (auto prepared = evaluation.prepared(*entrant)) outcome.prepared.push_back(*std::move(prepared));
 }
 
 void run_job(const Job& job, Evaluation& evaluation, Outcome& outcome) {
@@ -86,6 +87,7 @@ struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_
   bool ended = false;              // guarded
   bool candidate_runs = false;     // guarded
   bool forgiven = false;           // guarded; a rest owed under a smaller share need not be taken
+  std::shared_ptr<Isolation> isolation;  // guarded; changed by the thread only
   std::optional<Running> running;  // guarded; of the present job, kept between runs to save its memory
   std::list<Running> compiling;    // guarded; ahead of their turn, in the order in which they began
   std::chrono::duration<double, std::nano> owed{0};  // guarded: rest that the share still demands
@@ -181,7 +183,7 @@ struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_
     return result;
   }
 
-  std::size_t look_ahead() const override { return ahead_limit; }
+  std::size_t look_ahead() const override { return isolation ? 0 : ahead_limit; }
   std::shared_ptr<CompileThreads::Order> prepare_ahead(const Candidate& candidate,
                                                        CompileThreads::Function function) override {
     const Problem problem = running->problem;  // changed by this thread only
@@ -304,7 +306,14 @@ struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_
       outcome.error = error;
       outcome.cause = std::move(cause);
     };
-    Evaluation evaluation(subject_of(job), *device, *stream, *this, *this, present);
+    isolate(present.isolation);
+    std::optional<Evaluation> place;
+    if (isolation) {
+      place.emplace(subject_of(job), *device, *isolation, *this, *this, present);
+    } else {
+      place.emplace(subject_of(job), *device, *stream, *this, *this, present);
+    }
+    Evaluation& evaluation = *place;
     try {
       run_job(job, evaluation, outcome);
     } catch (const std::system_error& error) {
@@ -321,6 +330,15 @@ struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_
     const std::lock_guard lock(mutex);
     candidate_runs = false;
     if (stopping() && !outcome.error) give_up(outcome);
+  }
+
+  // The process stays from job to job as long as the options are the same.
+  void isolate(const std::optional<IsolationOptions>& wanted) {
+    if (wanted ? isolation && isolation->options() == *wanted : !isolation) return;
+    std::shared_ptr<Isolation> next = wanted ? std::make_shared<Isolation>(*wanted, device) : nullptr;
+    const std::lock_guard lock(mutex);
+    isolation.swap(next);
+    if (isolation && stopping()) isolation->close();
   }
 
   static void give_up(Outcome& outcome) {
@@ -347,6 +365,7 @@ StreamWorker::StreamWorker(std::shared_ptr<Device> device, std::shared_ptr<Clock
     state->loop();
     state->compile_threads.join();
     state->stream.reset();
+    state->isolate({});
     const std::lock_guard lock(state->mutex);
     state->ended = true;
     state->changed.notify_all();
@@ -421,6 +440,13 @@ std::optional<Running> StreamWorker::running() const {
   return measuring ? state_->running : std::nullopt;
 }
 
+bool StreamWorker::interrupt(const Running& hanging) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  // The mutex holds the candidate where it is.
+  const bool still = state_->candidate_runs && state_->running->since == hanging.since;
+  return still && state_->isolation && state_->isolation->interrupt();
+}
+
 bool StreamWorker::wait(std::chrono::nanoseconds timeout) {
   std::unique_lock lock(state_->mutex);
   return state_->changed.wait_for(lock, timeout, [&] { return state_->ended; });
@@ -429,6 +455,7 @@ bool StreamWorker::wait(std::chrono::nanoseconds timeout) {
 void StreamWorker::abandon() noexcept {
   std::unique_lock lock(state_->mutex);
   state_->abandoned = true;
+  if (state_->isolation) state_->isolation->close();
   state_->compile_threads.leave();
   state_->end_rest();
   state_->changed.notify_all();

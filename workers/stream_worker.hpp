@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "workers/device_load.hpp"
+#include "workers/isolation/isolation.hpp"
 #include "workers/job.hpp"
 #include "workers/sampling.hpp"
 
@@ -36,6 +37,8 @@ struct WorkerOptions {
   // A tuning job prepares so many candidates ahead of their turn while others are measured, each on a thread of its
   // own. For solvers that compile. Zero: none. Holds from the worker's construction on.
   std::size_t look_ahead = 2;
+  // Where candidates are measured; none: in this process. Nothing is prepared ahead in isolation.
+  std::optional<IsolationOptions> isolation = {};
   // What was learned of the device's idle time, to be shared by its workers; null: the worker learns for itself.
   std::shared_ptr<IdleTime> idle_time = {};
 };
@@ -77,6 +80,9 @@ class StreamWorker {
   void cancel() noexcept;
   // What runs or is prepared right now, for a watchdog; of several the one that began first.
   std::optional<Running> running() const;
+  // Ends the process of a candidate that was found hanging; the job goes on with that candidate's trial timed out. False
+  // when it is not isolated, or has come back meanwhile.
+  bool interrupt(const Running& hanging) noexcept;
   // True when all threads have ended within `timeout` after cancel().
   bool wait(std::chrono::nanoseconds timeout);
   // Leaves the threads alone for good: they keep what they use alive, and neither journal nor completions are called

@@ -38,8 +38,14 @@ struct EngineOptions {
   Knob<LogLevel> log_level{LogLevel::warning, Origin::preset};  // variable HONE_LOG_LEVEL
   // Jobs that may wait; when there are more, the coldest is dropped.
   std::size_t queue_capacity = 4096;
-  // A candidate that has not returned by then is quarantined and its worker replaced.
+  // A candidate that has not returned by then is quarantined and its worker, or its process, replaced.
   std::chrono::nanoseconds hang_timeout = std::chrono::seconds(30);
+  // What measures under Policy::isolate: a program and its arguments. It must call hone::serve_isolated (see
+  // hone/isolation.hpp) with the same devices and operations before anything else; the engine puts three arguments
+  // behind those given. "/proc/self/exe" is the running program itself.
+  std::vector<std::string> isolation_program;
+  // Bytes of address space that it can use; 0: no limit.
+  std::uint64_t isolation_memory = 0;
   // How long the destructor waits for a running trial before it abandons the worker.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
   std::shared_ptr<Clock> clock;  // none: system_clock()
@@ -47,7 +53,7 @@ struct EngineOptions {
 
 // The options with the variables applied to everything that the program did not set, and all values checked.
 // Throws Error(invalid_option) naming the variable or option and the accepted values, also for an unknown HONE_
-// variable.
+// variable, and for a policy that isolates without an isolation_program.
 EngineOptions resolve(EngineOptions options, const Variables& variables);
 
 // Every knob, as `hone config` prints it: the policy's in the order of the struct, then the database and the log level.

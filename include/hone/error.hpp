@@ -27,6 +27,7 @@ enum class Errc {
   shut_down,           // the engine is being destroyed
   clock_failed,        // a device's clock ran backwards or stood still
   invalid_model,       // a learned model is damaged, of another version, or for another operation
+  no_isolation,        // the process for isolated measuring cannot be started, or is no match for the engine
 };
 
 // hone's category; messages are sentences. Thread-safe.

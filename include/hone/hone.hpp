@@ -2,3 +2,4 @@
 #pragma once
 
 #include <hone/engine.hpp>
+#include <hone/isolation.hpp>

@@ -101,6 +101,9 @@ struct Policy {
   // A job that is not expected to save, within this time, as much time as it costs is left undone unless a caller waits
   // for it. Unlimited: every job is done.
   Knob<std::chrono::nanoseconds> payback_time;
+  // Whether candidates are measured in a process of their own (EngineOptions::isolation_program), where one that
+  // crashes, hangs or damages memory costs nothing else.
+  Knob<bool> isolate;
 
   // The default: forgiving, small budgets, a tenth of the time in the background.
   static Policy serving();

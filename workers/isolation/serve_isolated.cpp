@@ -1,0 +1,225 @@
+#include <hone/isolation.hpp>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <hone/error.hpp>
+#include <map>
+#include <string_view>
+
+#include <signal.h>
+
+#include "workers/isolation/message.hpp"
+#include "workers/solver_call.hpp"
+#include "workers/validation.hpp"
+
+namespace hone {
+namespace workers {
+namespace {
+
+// Answers requests until the engine is gone. What a request throws is its reply.
+class IsolatedServer {
+ public:
+  IsolatedServer(Isolated things, std::span<std::byte> staging) : things_(std::move(things)), staging_(staging) {}
+
+  void serve() {
+    std::vector<std::byte> bytes;
+    while (receive_message(isolation_socket, bytes)) {
+      MessageReader request(std::move(bytes));
+      if (!send_message(isolation_socket, encode(answer(request)))) return;
+      bytes = {};
+    }
+  }
+
+ private:
+  Reply answer(MessageReader& request) {
+    try {
+      return dispatch(static_cast<Request>(request.number()), request);
+    } catch (const std::system_error& error) {
+      return {.error = error.code(), .cause = error.what()};
+    } catch (const std::exception& exception) {
+      return {.error = Errc::launch_failed, .cause = exception.what()};
+    } catch (...) {
+      return {.error = Errc::launch_failed, .cause = "it threw something that is no std::exception"};
+    }
+  }
+
+  Reply dispatch(Request kind, MessageReader& request) {
+    switch (kind) {
+      case Request::open:
+        return open(request);
+      case Request::allocate: {
+        const std::uint64_t number = request.number();
+        const std::uint64_t bytes = request.number();
+        buffers_[number] = {device_->allocate(bytes), bytes};
+        return {};
+      }
+      case Request::release:
+        buffers_.erase(request.number());
+        return {};
+      case Request::upload: {
+        const auto place = part(request);
+        device_->copy_to_device(place.data(), staging_.first(place.size()));
+        return {};
+      }
+      case Request::download: {
+        const auto place = part(request);
+        device_->copy_to_host(staging_.first(place.size()), place.data());
+        return {};
+      }
+      case Request::scratch:
+        if (stream_->scratch(request.number()) != nullptr) return {};
+        return {.error = Errc::out_of_memory, .cause = "the device has no memory for it"};
+      case Request::prepare:
+        return prepare(request);
+      case Request::drop:
+        invokers_.erase(request.number());
+        return {};
+      case Request::launch: {
+        const Launch launch = read_launch(request);
+        std::error_code error = run(launch);
+        const std::error_code synchronized = stream_->synchronize();
+        if (!error) error = synchronized;
+        return {.error = error};
+      }
+      case Request::time:
+        return time(request);
+    }
+    return {.error = Errc::no_isolation, .cause = "the engine asks for what this process does not know"};
+  }
+
+  Reply open(MessageReader& request) {
+    const std::uint64_t protocol = request.number();
+    if (protocol != isolation_protocol) {
+      return {.error = Errc::no_isolation, .cause = "its program was built with another version of hone"};
+    }
+    const std::string name = request.text();
+    for (const auto& device : things_.devices) {
+      if (device->name() == name) device_ = device;
+    }
+    if (!device_) return {.error = Errc::no_isolation, .cause = fmt::format("its program has no device '{}'", name)};
+    if (device_->environment().id() != request.number()) {
+      return {.error = Errc::no_isolation,
+              .cause = fmt::format("its program sees another device '{}' than the engine", name)};
+    }
+    stream_ = device_->make_stream(StreamPriority::background);
+    return {};
+  }
+
+  // A part of a buffer that the staging memory can hold.
+  std::span<std::byte> part(MessageReader& request) {
+    const auto& [buffer, size] = buffers_.at(request.number());
+    const std::uint64_t offset = request.number();
+    const std::uint64_t bytes = request.number();
+    if (offset > size || bytes > size - offset || bytes > staging_.size()) {
+      throw Error(Errc::no_isolation, "the engine copies beyond the end of a buffer");
+    }
+    return {buffer.get() + offset, bytes};
+  }
+
+  Reply prepare(MessageReader& request) {
+    const std::uint64_t number = request.number();
+    const std::string operation_name = request.text();
+    const std::string text = request.text();
+    Candidate candidate;
+    candidate.solver = request.text();
+    candidate.version = static_cast<std::uint32_t>(request.number());
+    candidate.configuration = request.text();
+    const Operation* operation = nullptr;
+    for (const auto& each : things_.operations) {
+      if (each->problem_type().operation() == operation_name) operation = each.get();
+    }
+    if (operation == nullptr) {
+      return {.error = Errc::no_isolation, .cause = fmt::format("its program has no operation '{}'", operation_name)};
+    }
+    const Problem problem = Problem::parse(operation->problem_type(), text);
+    std::string reason;
+    const auto target = validate(*operation, problem, *device_, candidate, reason);
+    if (!target) return {.error = Errc::not_applicable, .cause = reason};
+    auto invoker = target->solver->prepare(problem, target->configuration, *device_);
+    if (!invoker) return {.error = Errc::not_applicable, .cause = "its solver prepared nothing"};
+    invokers_[number] = std::move(invoker);
+    return {};
+  }
+
+  struct Launch {
+    const Invoker* invoker = nullptr;  // null: the reference kernel
+    Arguments arguments = {};
+  };
+  Launch read_launch(MessageReader& request) {
+    const std::uint64_t number = request.number();
+    std::array<const void*, max_operands> pointers{};
+    const std::uint64_t count = std::min<std::uint64_t>(request.number(), max_operands);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (const std::uint64_t buffer = request.number(); buffer != 0) pointers[i] = buffers_.at(buffer).first.get();
+    }
+    return {number == reference_invoker ? nullptr : invokers_.at(number).get(),
+            {pointers[0], pointers[1], pointers[2], pointers[3], pointers[4], pointers[5], pointers[6], pointers[7]}};
+  }
+  std::error_code run(const Launch& launch) {
+    return launch.invoker != nullptr ? launch.invoker->run(*stream_, launch.arguments)
+                                     : device_->run_reference(*stream_);
+  }
+
+  Reply time(MessageReader& request) {
+    const Launch launch = read_launch(request);
+    const int count = static_cast<int>(request.number());
+    if (request.number() != 0) {
+      if (const std::error_code error = run(launch)) return {.error = error};
+    }
+    std::chrono::nanoseconds elapsed{0};
+    const std::error_code error = stream_->time([&] { return run(launch); }, count, elapsed);
+    return {.error = error, .value = static_cast<std::uint64_t>(elapsed.count())};
+  }
+
+  const Isolated things_;
+  const std::span<std::byte> staging_;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::map<std::uint64_t, std::pair<Buffer, std::uint64_t>> buffers_;
+  std::map<std::uint64_t, std::shared_ptr<const Invoker>> invokers_;
+};
+
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Dies with its engine, leaves no core dumps of what is expected to crash, and keeps to its memory.
+void confine(pid_t engine, std::uint64_t memory_bytes) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != engine) _exit(EXIT_SUCCESS);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (memory_bytes > 0) {
+    const rlimit memory{memory_bytes, memory_bytes};
+    setrlimit(RLIMIT_AS, &memory);
+  }
+  constexpr int background_nice = 10;
+  if (getpriority(PRIO_PROCESS, 0) < background_nice) setpriority(PRIO_PROCESS, 0, background_nice);
+}
+
+}  // namespace
+}  // namespace workers
+
+void serve_isolated(int argc, char** argv, const std::function<Isolated()>& make) {
+  using namespace workers;
+  if (argc < 4 || argv[argc - 3] != isolation_marker) return;
+  confine(static_cast<pid_t>(number_of(argv[argc - 2])), number_of(argv[argc - 1]));
+  void* staging = mmap(nullptr, staging_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, isolation_staging, 0);
+  if (staging == MAP_FAILED) _exit(EXIT_FAILURE);
+  close(isolation_staging);
+  IsolatedServer server(make(), {static_cast<std::byte*>(staging), staging_bytes});
+  server.serve();
+  // Candidates may have damaged what destructors need.
+  _exit(EXIT_SUCCESS);
+}
+
+}  // namespace hone
