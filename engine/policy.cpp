@@ -138,7 +138,7 @@ namespace {
 void apply(EngineOptions& options, const Variables& variables) {
   std::vector<std::string_view> known;
   const auto apply_to = [&](auto& knob, std::string_view name, std::string_view variable, const auto& format,
-                         std::string_view) {
+                            std::string_view) {
     using Value = std::decay_t<decltype(knob.value())>;
     known.push_back(variable);
     for (const auto& [given, text] : variables) {

@@ -19,10 +19,10 @@ namespace hone::workers {
 
 // What came of preparing a candidate.
 struct Preparation {
-  std::shared_ptr<const Invoker> invoker = {};  // null: it failed
-  std::string reason = {};                      // of a failure
+  std::shared_ptr<const Invoker> invoker = {};       // null: it failed
+  std::string reason = {};                           // of a failure
   TrialStatus status = TrialStatus::prepare_failed;  // of a failure
-  std::exception_ptr error = {};                // no failure of the candidate: it ends the job
+  std::exception_ptr error = {};                     // no failure of the candidate: it ends the job
 };
 
 // Thread-safe. Preparations begin in the order of submission; what has begun is never interrupted. Whatever the device,

@@ -177,8 +177,8 @@ std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, s
   }
   begin_attempt(candidate);
   supervisor_.begin(candidate);
-  Preparation preparation = isolation_ ? isolation_->prepare(subject_, candidate)
-                                       : prepare_here(*target, subject_.problem, device_);
+  Preparation preparation =
+      isolation_ ? isolation_->prepare(subject_, candidate) : prepare_here(*target, subject_.problem, device_);
   supervisor_.end();
   if (preparation.invoker) return std::move(preparation.invoker);
   end_attempt(candidate);
@@ -230,7 +230,8 @@ void Evaluation::make_operands() {
   Buffer flush = flush_bytes > 0 ? measuring_device_.allocate(flush_bytes) : nullptr;
   SamplingOptions sampling = options_.sampling;
   sampling.cold_cache = options_.cold_cache;
-  sampler_.emplace(measuring_device_, stream_, supervisor_, operands_->arguments(), sampling, std::move(flush), flush_bytes);
+  sampler_.emplace(measuring_device_, stream_, supervisor_, operands_->arguments(), sampling, std::move(flush),
+                   flush_bytes);
 }
 
 void Evaluation::fail(Entrant& entrant, const Failure& failure) {

@@ -78,18 +78,18 @@ struct StreamWorker::State final : Supervisor, Journal, std::enable_shared_from_
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  WorkerOptions options;           // guarded
-  std::stop_source rest;           // guarded; stopped when a rest must end
-  bool paused = false;             // guarded
-  bool cancelled = false;          // guarded
-  bool abandoned = false;          // guarded
-  int delivering = 0;              // guarded; calls of journal or completion in progress
-  bool ended = false;              // guarded
-  bool candidate_runs = false;     // guarded
-  bool forgiven = false;           // guarded; a rest owed under a smaller share need not be taken
+  WorkerOptions options;                 // guarded
+  std::stop_source rest;                 // guarded; stopped when a rest must end
+  bool paused = false;                   // guarded
+  bool cancelled = false;                // guarded
+  bool abandoned = false;                // guarded
+  int delivering = 0;                    // guarded; calls of journal or completion in progress
+  bool ended = false;                    // guarded
+  bool candidate_runs = false;           // guarded
+  bool forgiven = false;                 // guarded; a rest owed under a smaller share need not be taken
   std::shared_ptr<Isolation> isolation;  // guarded; changed by the thread only
-  std::optional<Running> running;  // guarded; of the present job, kept between runs to save its memory
-  std::list<Running> compiling;    // guarded; ahead of their turn, in the order in which they began
+  std::optional<Running> running;        // guarded; of the present job, kept between runs to save its memory
+  std::list<Running> compiling;          // guarded; ahead of their turn, in the order in which they began
   std::chrono::duration<double, std::nano> owed{0};  // guarded: rest that the share still demands
 
   std::unique_ptr<Stream> stream;             // the thread's

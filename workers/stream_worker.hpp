@@ -80,8 +80,8 @@ class StreamWorker {
   void cancel() noexcept;
   // What runs or is prepared right now, for a watchdog; of several the one that began first.
   std::optional<Running> running() const;
-  // Ends the process of a candidate that was found hanging; the job goes on with that candidate's trial timed out. False
-  // when it is not isolated, or has come back meanwhile.
+  // Ends the process of a candidate that was found hanging; the job goes on with that candidate's trial timed out.
+  // False when it is not isolated, or has come back meanwhile.
   bool interrupt(const Running& hanging) noexcept;
   // True when all threads have ended within `timeout` after cancel().
   bool wait(std::chrono::nanoseconds timeout);

@@ -141,7 +141,7 @@ TEST(Knobs, ThatContradictEachOtherAreAnError) {
 
 TEST(Description, ListsEveryKnobWithValueAndOrigin) {
   const auto knobs = describe(resolve(EngineOptions{.database = "/somewhere"}, {{"HONE_PATIENCE", "9"}}));
-  ASSERT_EQ(knobs.size(), 17u);
+  ASSERT_EQ(knobs.size(), 18u);
   EXPECT_EQ(knobs[0].name, "find_mode");
   EXPECT_EQ(knobs[0].value, "trust_verify");
   EXPECT_EQ(knobs[6].variable, "HONE_PATIENCE");
@@ -149,10 +149,24 @@ TEST(Description, ListsEveryKnobWithValueAndOrigin) {
   EXPECT_EQ(knobs[6].origin, Origin::environment);
   EXPECT_EQ(knobs[7].value, "10s");
   EXPECT_EQ(knobs[10].value, "1GiB");
-  EXPECT_EQ(knobs[15].name, "database");
-  EXPECT_EQ(knobs[15].value, "/somewhere");
-  EXPECT_EQ(knobs[15].origin, Origin::program);
+  EXPECT_EQ(knobs[15].variable, "HONE_ISOLATE");
+  EXPECT_EQ(knobs[15].value, "false");
+  EXPECT_EQ(knobs[16].name, "database");
+  EXPECT_EQ(knobs[16].value, "/somewhere");
+  EXPECT_EQ(knobs[16].origin, Origin::program);
   for (const KnobDescription& knob : knobs) EXPECT_FALSE(knob.accepts.empty() || knob.meaning.empty());
+}
+
+TEST(Isolation, NeedsAProgram) {
+  EngineOptions options;
+  const auto message = message_of([&] { resolve(options, {{"HONE_ISOLATE", "true"}}); });
+  EXPECT_NE(message.find("isolation_program names no program"), std::string::npos) << message;
+  options.policy.isolate = true;
+  EXPECT_NE(message_of([&] { resolve(options, {}); }), "no error");
+  options.isolation_program = {"/proc/self/exe"};
+  EXPECT_TRUE(resolve(options, {}).policy.isolate);
+  // A policy alone says nothing about programs.
+  EXPECT_TRUE(resolve(Policy::serving(), {{"HONE_ISOLATE", "1"}}).isolate);
 }
 
 // What is printed can be given back.

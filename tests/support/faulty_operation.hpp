@@ -34,22 +34,28 @@ enum class Harm : std::uint8_t {
   none,
   segmentation_fault,
   aborts,
-  stops,            // by an illegal instruction
+  stops,  // by an illegal instruction
   overflows_stack,
-  exits,            // with status 3
-  exits_quietly,    // with status 0
+  exits,          // with status 3
+  exits_quietly,  // with status 0
   hangs,
   throws,           // out of a function that must not
   corrupts_memory,  // writes over the heap around its output, and gives a right result
   wrong_result,
-  floods_output,    // and gives a right result
-  closes_files,     // every descriptor
-  crashes_later,    // in its fifth launch
+  floods_output,       // and gives a right result
+  closes_files,        // every descriptor
+  crashes_later,       // in its fifth launch
+  crashes_in_company,  // of another candidate that was prepared in its process
   crashes_in_prepare,
   hangs_in_prepare,
   throws_in_prepare,
-  takes_memory,     // all of it, in prepare
+  takes_memory,  // all of it, in prepare
 };
+
+inline int& prepared_in_this_process() {
+  static int count = 0;
+  return count;
+}
 
 inline void do_harm(Harm harm, float* y, std::int64_t elements) {
   static int launches = 0;
@@ -98,6 +104,9 @@ inline void do_harm(Harm harm, float* y, std::int64_t elements) {
     case Harm::crashes_later:
       if (++launches == 5) raise(SIGSEGV);
       return;
+    case Harm::crashes_in_company:
+      if (prepared_in_this_process() > 1) raise(SIGSEGV);
+      return;
     case Harm::crashes_in_prepare:
       raise(SIGSEGV);
       return;
@@ -135,13 +144,15 @@ class FaultySolver final : public SolverFor<Increment> {
   }
   std::shared_ptr<const Invoker> prepare(const Increment& p, const Configuration& configuration,
                                          Device&) const override {
+    ++prepared_in_this_process();
     const Harm harm = points_ > 0 && configuration.at("point") == 0 ? Harm::none : harm_;
     if (in_prepare(harm)) do_harm(harm, nullptr, 0);
     return make_invoker([harm, p, repeats = repeats_](Stream&, const Arguments& arguments) noexcept {
       const auto* x = arguments.get<float>(0);
       auto* y = arguments.get<float>(1);
-      for (volatile int repeat = 0; repeat < repeats; repeat = repeat + 1) {
+      for (int repeat = 0; repeat < repeats; ++repeat) {
         for (std::int64_t i = 0; i < p.elements; ++i) y[i] = x[i] + 1;
+        asm volatile("" : : : "memory");  // every repetition is done
       }
       if (!in_prepare(harm)) do_harm(harm, y, p.elements);
       return std::error_code();
@@ -174,7 +185,7 @@ class FaultyOperation final : public OperationFor<Increment> {
   ErrorBound error_bound(const Increment&) const override { return {.absolute = 1e-6, .relative = 1e-6}; }
 };
 
-inline constexpr std::array<std::pair<std::string_view, Harm>, 17> harms = {{
+inline constexpr std::array<std::pair<std::string_view, Harm>, 18> harms = {{
     {"segmentation_fault", Harm::segmentation_fault},
     {"aborts", Harm::aborts},
     {"stops", Harm::stops},
@@ -188,6 +199,7 @@ inline constexpr std::array<std::pair<std::string_view, Harm>, 17> harms = {{
     {"floods_output", Harm::floods_output},
     {"closes_files", Harm::closes_files},
     {"crashes_later", Harm::crashes_later},
+    {"crashes_in_company", Harm::crashes_in_company},
     {"crashes_in_prepare", Harm::crashes_in_prepare},
     {"hangs_in_prepare", Harm::hangs_in_prepare},
     {"throws_in_prepare", Harm::throws_in_prepare},

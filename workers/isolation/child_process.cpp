@@ -151,8 +151,7 @@ void ChildProcess::start(const std::vector<std::string>& program, std::uint64_t 
   posix_spawnattr_setsigmask(&attributes.value, &none);
   posix_spawnattr_setsigdefault(&attributes.value, &all);
   posix_spawnattr_setpgroup(&attributes.value, 0);
-  posix_spawnattr_setflags(&attributes.value,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes.value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   const int error = posix_spawnp(&id_, pointers[0], &actions.value, &attributes.value, pointers.data(), environ);
   if (error != 0) fail(program.front(), error);
 }

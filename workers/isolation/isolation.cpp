@@ -21,9 +21,10 @@ MessageWriter message(Request kind) {
 }
 
 [[noreturn]] void unusable(const std::string& why) {
-  throw Error(Errc::no_isolation, fmt::format("measuring in a process of its own does not work: {}; check "
-                                              "EngineOptions::isolation_program, or set isolate (HONE_ISOLATE) to false",
-                                              why));
+  throw Error(Errc::no_isolation,
+              fmt::format("measuring in a process of its own does not work: {}; check "
+                          "EngineOptions::isolation_program, or set isolate (HONE_ISOLATE) to false",
+                          why));
 }
 
 }  // namespace
@@ -46,10 +47,10 @@ class Isolation::Link {
   const IsolationOptions options;
   const std::shared_ptr<Device> device;
   std::mutex mutex;
-  std::unique_ptr<ChildProcess> process;  // replaced under the mutex
-  bool closed = false;                    // guarded
-  std::uint64_t generation = 0;           // of the process
-  std::uint64_t next_number = 1;          // of buffers and invokers; 0 is none
+  std::unique_ptr<ChildProcess> process;           // replaced under the mutex
+  bool closed = false;                             // guarded
+  std::uint64_t generation = 0;                    // of the process
+  std::uint64_t next_number = 1;                   // of buffers and invokers; 0 is none
   std::map<std::uint64_t, std::uint64_t> buffers;  // bytes
   std::uint64_t scratch = 0;                       // bytes
   std::uint64_t first = 0;                         // candidate's invoker in this process

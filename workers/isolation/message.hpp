@@ -23,16 +23,16 @@ inline constexpr int isolation_staging = 4;
 inline constexpr std::size_t staging_bytes = 4 << 20;
 
 enum class Request : std::uint64_t {
-  open,         // protocol, device, environment id
-  allocate,     // buffer, bytes
-  release,      // buffer
-  upload,       // buffer, offset, bytes: from the staging memory
-  download,     // buffer, offset, bytes: into the staging memory
-  scratch,      // bytes
-  prepare,      // invoker, operation, problem, solver, version, configuration
-  drop,         // invoker
-  launch,       // invoker, arguments
-  time,         // invoker, arguments, launches, whether one that is not timed comes first
+  open,      // protocol, device, environment id
+  allocate,  // buffer, bytes
+  release,   // buffer
+  upload,    // buffer, offset, bytes: from the staging memory
+  download,  // buffer, offset, bytes: into the staging memory
+  scratch,   // bytes
+  prepare,   // invoker, operation, problem, solver, version, configuration
+  drop,      // invoker
+  launch,    // invoker, arguments
+  time,      // invoker, arguments, launches, whether one that is not timed comes first
 };
 
 // An invoker's number that stands for the device's reference kernel.
