@@ -19,7 +19,6 @@ constexpr double hopeless = 4;
 // Chances of a gain from which an evaluation of one more solver, and a tuning, are worth their cost.
 constexpr double worth_trying = 0.03;
 constexpr double worth_tuning = 0.05;
-constexpr double most_tuned = 0.05;
 constexpr std::size_t most_unnamed = 2;
 // What is assumed before anything was learned, and how many observations that counts for.
 constexpr double trying_prior = 0.05;
@@ -218,7 +217,7 @@ class LearningPolicy {
     const std::string situation = std::to_string(std::min<std::size_t>(failed, 3));
     const std::string excess = situation + bucket(decision.best() / expected_best);
     const std::string full = excess + (recorded.size() >= options_.candidates ? "full" : "short");
-    const bool may_tune = static_cast<double>(tuned_) < most_tuned * static_cast<double>(keys_ + 20);
+    const bool may_tune = static_cast<double>(tuned_) < options_.most_tuned * static_cast<double>(keys_ + 20);
     if (decision.measured().empty() || (may_tune && tuning_.of({situation, excess, full}) >= worth_tuning)) {
       const double before = decision.best();
       decision.tune();

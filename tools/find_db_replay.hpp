@@ -15,6 +15,9 @@ struct ReplayOptions {
   double tolerance = 0.15;
   // Recorded candidates that a verification evaluates at most.
   std::size_t candidates = 4;
+  // Share of the keys that may be tuned, unless nothing that was evaluated worked. Records of another architecture want
+  // more than those of another model of the same one.
+  double most_tuned = 0.05;
 };
 
 struct ReplayScore {
@@ -37,7 +40,7 @@ ReplayScore replay_bare_rule(const FindDbText& recorded, const FindDbText& measu
 //    are evaluated when their chance of a gain, learned by trying, is at least 3 %; two at most.
 // 3. The key is tuned when nothing worked, or when a tuning in a situation like this (recorded candidates that failed,
 //    excess over the expected time, whether the record is full) has a learned chance of at least 5 % to gain, as long
-//    as no more than 5 % of the keys so far were tuned.
+//    as no more than the allowed share of the keys so far were tuned.
 // A gain is an improvement by more than a third of the tolerance.
 ReplayScore replay_policy(const FindDbText& recorded, const FindDbText& measured, const ReplayOptions& options);
 

@@ -98,6 +98,11 @@ void add_replay_find_db_command(CLI::App& replay, int& exit_status) {
   command->add_option("--candidates", options->replay.candidates, "Recorded candidates evaluated at most for a key")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command
+      ->add_option("--most-tuned", options->replay.most_tuned,
+                   "Share of the keys that may be tuned; 1 for records of another architecture")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_status] { run(*options, exit_status); });
 }

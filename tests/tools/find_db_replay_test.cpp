@@ -115,6 +115,21 @@ TEST(Policy, DoesNotTuneForEverWhereNothingIsGained) {
   EXPECT_EQ(replay_bare_rule(a, b, {}).tuned_share, 1);
 }
 
+TEST(Policy, TunesNoMoreThanAllowedWhereOnlyTuningGains) {
+  // Each problem is won by another solver that no record names.
+  std::string recorded;
+  std::string measured;
+  for (int i = 0; i < 400; ++i) {
+    recorded += key(i) + "=S:1,0,x\n";
+    measured += key(i) + "=S:2,0,x;W" + std::to_string(i) + ":0.5,0,x\n";
+  }
+  const FindDbText a = read(recorded);
+  const FindDbText b = read(measured);
+  EXPECT_NEAR(replay_policy(a, b, {}).tuned_share, 0.05, 0.01);
+  EXPECT_NEAR(replay_policy(a, b, {.most_tuned = 0.5}).tuned_share, 0.5, 0.05);
+  EXPECT_EQ(replay_policy(a, b, {.most_tuned = 1}).slower_5, 0);
+}
+
 // The two files of one device family that issue 4 names, in both directions.
 TEST(Policy, KeepsItsBoundsOnRecordedPairs) {
   const std::string folder = std::string(HONE_SOURCE_DIR) + "/../shared/data/miopen/";
