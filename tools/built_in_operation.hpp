@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,11 +14,14 @@
 
 namespace hone::tools {
 
+inline std::vector<std::shared_ptr<const Operation>> built_in_operations() {
+  return {gemm::operation(), softmax::operation(), layernorm::operation()};
+}
+
 // Throws Error(invalid_option) naming those that there are.
 inline std::shared_ptr<const Operation> built_in_operation(const std::string& name) {
   std::string known;
-  for (const auto& make : {&gemm::operation, &softmax::operation, &layernorm::operation}) {
-    auto operation = make();
+  for (const auto& operation : built_in_operations()) {
     if (name == operation->problem_type().operation()) return operation;
     known += (known.empty() ? "" : ", ") + operation->problem_type().operation();
   }

@@ -11,6 +11,7 @@
 #include <hone/engine.hpp>
 
 #include "tools/command_callback.hpp"
+#include "tools/own_isolation.hpp"
 
 namespace hone::tools {
 namespace {
@@ -61,6 +62,7 @@ void add_config_command(CLI::App& app, int& exit_status) {
   command->footer("Examples:\n  hone config\n  HONE_TOLERANCE=0.1 hone config --preset benchmark --json");
   set_callback(command, "hone config", exit_status, [options] {
     EngineOptions engine_options;
+    engine_options.isolation_program = own_isolation_program();
     engine_options.policy = presets.at(options->preset)();
     const auto knobs = describe(resolve(engine_options, environment_variables()));
     options->json ? print_json(knobs) : print_table(knobs);

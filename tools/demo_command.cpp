@@ -12,6 +12,7 @@
 #include "tools/command_callback.hpp"
 #include "tools/demo_server/demo.hpp"
 #include "tools/interruption.hpp"
+#include "tools/own_isolation.hpp"
 
 namespace hone::tools {
 namespace {
@@ -23,6 +24,7 @@ struct Options {
 };
 
 int run(Options& options) {
+  options.demo.isolation_program = own_isolation_program();
   options.demo.seconds = demo::Duration(options.seconds);
   // Opened before half a minute of work, not after it.
   std::ofstream file;

@@ -10,6 +10,7 @@
 
 #include "tools/built_in_operation.hpp"
 #include "tools/command_callback.hpp"
+#include "tools/own_isolation.hpp"
 
 namespace hone::tools {
 namespace {
@@ -24,6 +25,7 @@ struct Options {
 int explain(const Options& options) {
   const auto operation = built_in_operation(options.operation);
   EngineOptions engine_options;
+  engine_options.isolation_program = own_isolation_program();
   engine_options.policy = Policy::frozen();
   if (!options.database.empty()) engine_options.database = options.database;
   engine_options.system_databases = options.system_databases;

@@ -15,11 +15,10 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Recorded rivals expected to be slower than the best by more than this are not worth an evaluation.
-constexpr double hopeless = 4;
+constexpr double hopeless = 6;
 // Chances of a gain from which an evaluation of one more solver, and a tuning, are worth their cost.
-constexpr double worth_trying = 0.03;
-constexpr double worth_tuning = 0.05;
-constexpr std::size_t most_unnamed = 2;
+constexpr double worth_trying = 0.08;
+constexpr double worth_tuning = 0.1;
 // What is assumed before anything was learned, and how many observations that counts for.
 constexpr double trying_prior = 0.05;
 constexpr double tuning_prior = 0.5;
@@ -212,7 +211,7 @@ class LearningPolicy {
                      [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
     const double expected_best = expected.front().time;
     const std::size_t failed = evaluate_recorded(claimed, expected, decision);
-    evaluate_unnamed(classes, recorded, gain, decision);
+    evaluate_an_unnamed_one(classes, recorded, gain, decision);
 
     const std::string situation = std::to_string(std::min<std::size_t>(failed, 3));
     const std::string excess = situation + bucket(decision.best() / expected_best);
@@ -263,20 +262,17 @@ class LearningPolicy {
     return failed;
   }
 
-  void evaluate_unnamed(const Classes& classes, const std::vector<Candidate>& recorded, double gain,
-                        Decision& decision) {
-    std::vector<std::pair<double, std::string>> unnamed;
+  void evaluate_an_unnamed_one(const Classes& classes, const std::vector<Candidate>& recorded, double gain,
+                               Decision& decision) {
+    std::pair<double, std::string> most_promising;
     for (const auto& [solver, wins] : winners_[classes.coarse]) {
-      if (!names(recorded, solver)) unnamed.emplace_back(chance_of(solver, classes), solver);
+      if (!names(recorded, solver)) most_promising = std::max(most_promising, {chance_of(solver, classes), solver});
     }
-    std::sort(unnamed.rbegin(), unnamed.rend());
-    for (std::size_t i = 0; i < std::min(most_unnamed, unnamed.size()); ++i) {
-      const auto& [chance, solver] = unnamed[i];
-      if (chance < worth_trying) break;
-      const double before = decision.best();
-      const bool works = decision.evaluate(solver);
-      observe_unnamed(solver, classes, works && decision.measured().at(solver) * gain < before);
-    }
+    const auto& [chance, solver] = most_promising;
+    if (chance < worth_trying) return;
+    const double before = decision.best();
+    const bool works = decision.evaluate(solver);
+    observe_unnamed(solver, classes, works && decision.measured().at(solver) * gain < before);
   }
 
   double chance_of(const std::string& solver, const Classes& classes) const {

@@ -34,12 +34,12 @@ ReplayScore replay_bare_rule(const FindDbText& recorded, const FindDbText& measu
 
 // Re-ranking first, and learning on the way, from evaluated candidates only. For each key in the order of `recorded`:
 // 1. Recorded times are corrected by what the solver's times turned out to be on this machine for similar problems. The
-//    recorded best is evaluated, and its rivals but those that are expected to be more than four times as slow as the
+//    recorded best is evaluated, and its rivals but those that are expected to be more than six times as slow as the
 //    best expectation.
-// 2. Solvers that the record does not name, but that won on this machine for problems of the same direction and type,
-//    are evaluated when their chance of a gain, learned by trying, is at least 3 %; two at most.
+// 2. Of the solvers that the record does not name, but that won on this machine for problems of the same direction and
+//    type, the most promising one is evaluated when its chance of a gain, learned by trying, is at least 8 %.
 // 3. The key is tuned when nothing worked, or when a tuning in a situation like this (recorded candidates that failed,
-//    excess over the expected time, whether the record is full) has a learned chance of at least 5 % to gain, as long
+//    excess over the expected time, whether the record is full) has a learned chance of at least 10 % to gain, as long
 //    as no more than the allowed share of the keys so far were tuned.
 // A gain is an improvement by more than a third of the tolerance.
 ReplayScore replay_policy(const FindDbText& recorded, const FindDbText& measured, const ReplayOptions& options);

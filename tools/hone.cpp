@@ -9,11 +9,13 @@
 #include "tools/demo_command.hpp"
 #include "tools/explain_command.hpp"
 #include "tools/learn/learn_command.hpp"
+#include "tools/own_isolation.hpp"
 #include "tools/replay_find_db_command.hpp"
 #include "tools/replay_space_command.hpp"
 #include "tools/tune_command.hpp"
 
 int main(int argc, char** argv) {
+  hone::tools::serve_own_isolation(argc, argv);
   CLI::App app("hone: the best known kernel at once, verified and retuned in the background", "hone");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every subcommand");

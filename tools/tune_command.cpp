@@ -25,6 +25,7 @@
 #include "tools/built_in_operation.hpp"
 #include "tools/command_callback.hpp"
 #include "tools/interruption.hpp"
+#include "tools/own_isolation.hpp"
 
 namespace hone::tools {
 namespace {
@@ -42,6 +43,7 @@ struct Options {
   std::uint64_t evaluations = 0;
   std::uint64_t patience = 0;
   bool again = false;
+  bool isolate = false;
   bool json = false;
 };
 
@@ -123,6 +125,8 @@ class ProgressLine {
 EngineOptions engine_options(const Options& options) {
   EngineOptions result;
   result.policy = Policy::offline();
+  if (options.isolate) result.policy.isolate = true;
+  result.isolation_program = own_isolation_program();
   result.policy.max_tuning_time = std::chrono::duration_cast<nanoseconds>(duration<double>(options.seconds));
   if (options.again) result.policy.enforce = Enforce::search_db_update;
   if (options.evaluations > 0) result.policy.max_evaluations = options.evaluations;
@@ -221,6 +225,8 @@ void add_tune_command(CLI::App& app, int& exit_status) {
   command->add_option("--patience", options->patience,
                       "Evaluations without improvement that end a search (default: 200)");
   command->add_flag("--again", options->again, "Tune also what was tuned completely before");
+  command->add_flag("--isolate", options->isolate,
+                    "Measure in a process of its own, where a candidate that crashes or hangs harms nothing else");
   command->add_flag("--json", options->json, "Print a line of JSON for each problem");
   command->footer(
       "An interrupted search (Ctrl-C) keeps what it evaluated; the same command goes on from there.\n"

@@ -34,7 +34,7 @@ TEST(ConfigCommand, PrintsEveryKnobWithItsOrigin) {
   unsetenv("HONE_PATIENCE");
   EXPECT_EQ(result.status, 0);
   const auto knobs = nlohmann::json::parse(result.output);
-  ASSERT_EQ(knobs.size(), 17u);
+  ASSERT_EQ(knobs.size(), 18u);
   EXPECT_EQ(knobs[6]["option"], "patience");
   EXPECT_EQ(knobs[6]["value"], "12");
   EXPECT_EQ(knobs[6]["origin"], "environment");

@@ -119,6 +119,7 @@ class Demo {
  private:
   std::unique_ptr<Engine> make_engine() {
     EngineOptions options;
+    options.isolation_program = options_.isolation_program;
     options.database = Knob<std::string>(folder_.path(), Origin::program);
     // A demo has no night to hone in: the background may use a whole core, and the problems share its time evenly.
     // Presets, so that the HONE_ variables still have the last word.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tools/demo_server/encoder.hpp"
 #include "tools/demo_server/latencies.hpp"
@@ -18,6 +19,7 @@ struct DemoOptions {
   Duration seconds{30};  // of all that is measured together
   std::size_t sentences = 256;
   std::uint64_t seed = 1;
+  std::vector<std::string> isolation_program;  // for HONE_ISOLATE
   Shape shape;
 };
 
