@@ -1,16 +1,29 @@
 // Every BLAS library that hone loads has the names of this program's own functions below. Hone's solvers must run the
 // code of their libraries, and this program must keep seeing nothing but its own.
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "kernels/gemm/host/library.hpp"
 #include "tests/kernels/gemm_cases.hpp"
 
 namespace {
 std::atomic<int> intruders = 0;
+
+std::set<std::string> environment_variables() {
+  std::set<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.insert(*variable);
+  return variables;
 }
+const std::set<std::string> at_start = environment_variables();
+}  // namespace
 
 // Exported to the dynamic linker like those of a program that is linked to a BLAS library of its own.
 #define HONE_INTRUDER(name) \
@@ -50,6 +63,15 @@ TEST(GemmIsolation, SolversNeverReachTheProgramsFunctions) {
   }
   EXPECT_GE(checked, 2);
   EXPECT_EQ(intruders, 0);
+}
+
+// Libraries that set variables change the behaviour of the server's child processes.
+TEST(GemmIsolation, TheEnvironmentVariablesStayAsTheyWere) {
+  operation();
+  const auto now = environment_variables();
+  std::vector<std::string> changed;
+  std::ranges::set_symmetric_difference(now, at_start, std::back_inserter(changed));
+  EXPECT_THAT(changed, ::testing::IsEmpty());
 }
 
 TEST(GemmIsolation, TheProgramSeesNoFunctionOfTheLibraries) {

@@ -1,5 +1,6 @@
 #include <libxsmm.h>
 
+#include <cstdlib>
 #include <hone/error.hpp>
 #include <limits>
 #include <stdexcept>
@@ -76,7 +77,12 @@ class Libxsmm final : public GemmSolver {
 }  // namespace
 
 std::shared_ptr<const GemmSolver> libxsmm(Facts& facts) {
+  // Its initialisation sets this for the whole process: OpenMP's threads of every child process would share a
+  // processor.
+  constexpr const char* binding = "OMP_PROC_BIND";
+  const bool bound = std::getenv(binding) != nullptr;
   libxsmm_init();
+  if (!bound) unsetenv(binding);
   facts["libxsmm"] = std::string(LIBXSMM_VERSION) + " on " + libxsmm_get_target_arch();
   return std::make_shared<const Libxsmm>();
 }
