@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <hone/error.hpp>
+#include <thread>
 #include <utility>
 
 extern char** environ;
@@ -167,23 +168,31 @@ void ChildProcess::close_all() noexcept {
   if (process_ >= 0) close(process_);
 }
 
-ChildProcess::Readiness ChildProcess::wait(std::chrono::milliseconds timeout) const noexcept {
+ChildProcess::Readiness ChildProcess::wait(std::chrono::milliseconds timeout,
+                                           std::chrono::nanoseconds awake) const noexcept {
   pollfd files[2] = {{socket_, POLLIN, 0}, {process_, POLLIN, 0}};
-  for (;;) {
-    const int ready = poll(files, 2, timeout.count() > 0 ? static_cast<int>(timeout.count()) : -1);
+  for (const auto start = std::chrono::steady_clock::now();;) {
+    const bool sleep = std::chrono::steady_clock::now() - start >= awake;
+    const int at_most = timeout.count() > 0 ? static_cast<int>(timeout.count()) : -1;
+    const int ready = poll(files, 2, sleep ? at_most : 0);
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && !sleep) {
+      std::this_thread::yield();
+      continue;
+    }
     if (ready == 0) return Readiness::timed_out;
     // What it sent before it ended still counts.
     return (files[0].revents & POLLIN) != 0 ? Readiness::message : Readiness::ended;
   }
 }
 
-std::optional<Reply> ChildProcess::ask(const MessageWriter& request, std::chrono::milliseconds timeout) {
+std::optional<Reply> ChildProcess::ask(const MessageWriter& request, std::chrono::milliseconds timeout,
+                                       std::chrono::nanoseconds awake) {
   if (end_) return {};
   Reply reply;
   std::vector<std::byte> bytes;
   if (!send_message(socket_, request.bytes())) return finish(false), std::nullopt;
-  const Readiness readiness = wait(timeout);
+  const Readiness readiness = wait(timeout, awake);
   if (readiness == Readiness::timed_out) interrupt();
   if (readiness != Readiness::message || !receive_message(socket_, bytes)) return finish(false), std::nullopt;
   if (!decode(std::move(bytes), reply)) return finish(true), std::nullopt;

@@ -36,9 +36,11 @@ class ChildProcess {
 
   // Memory that the process sees too.
   std::span<std::byte> staging() const noexcept { return {staging_, staging_bytes}; }
-  // Sends the request and waits for the reply, at most `timeout`; zero: as long as it takes. Nothing when the process
-  // ended, was interrupted, or sent what is no reply: then it is ended and end() says how.
-  std::optional<Reply> ask(const MessageWriter& request, std::chrono::milliseconds timeout);
+  // Sends the request and waits for the reply, at most `timeout`; zero: as long as it takes. For `awake` it keeps
+  // looking instead of sleeping. Nothing when the process ended, was interrupted, or sent what is no reply: then it is
+  // ended and end() says how.
+  std::optional<Reply> ask(const MessageWriter& request, std::chrono::milliseconds timeout,
+                           std::chrono::nanoseconds awake = std::chrono::nanoseconds::zero());
   // The code of process_end_category; empty while it runs.
   std::error_code end() const noexcept { return end_; }
   // True when it has ended unasked.
@@ -51,7 +53,7 @@ class ChildProcess {
  private:
   void start(const std::vector<std::string>& program, std::uint64_t memory_bytes, int child_socket, int staging_file);
   enum class Readiness { message, ended, timed_out };
-  Readiness wait(std::chrono::milliseconds timeout) const noexcept;
+  Readiness wait(std::chrono::milliseconds timeout, std::chrono::nanoseconds awake) const noexcept;
   void finish(bool nonsense) noexcept;
   void close_all() noexcept;
 

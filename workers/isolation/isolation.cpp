@@ -13,6 +13,9 @@ namespace {
 // Of what no candidate takes part in: starting the program with all its libraries, copying, allocating.
 constexpr auto patience = std::chrono::seconds(60);
 constexpr std::chrono::milliseconds until_interrupted{0};
+// Most replies come sooner than a sleeping processor wakes up. Where something is timed over there, this processor
+// sleeps: it may share its core with that one.
+constexpr std::chrono::microseconds awake{100};
 
 MessageWriter message(Request kind) {
   MessageWriter request;
@@ -39,7 +42,7 @@ class Isolation::Link {
   // over it: what ran before may have damaged it. Throws what the reply says.
   std::uint64_t ask(const MessageWriter& request, std::span<const std::byte> upload = {});
   // The reply to what a candidate does; it is prepared first where it is not. No request: it is prepared only.
-  Reply run(const RemoteInvoker& invoker, const MessageWriter* request);
+  Reply run(const RemoteInvoker& invoker, const MessageWriter* request, bool timed = false);
   // A request that must not start a process for its sake.
   void tell(const MessageWriter& request) noexcept;
   void end_process();
@@ -114,7 +117,7 @@ class Isolation::RemoteStream final : public Stream {
   std::error_code synchronize() noexcept override {
     if (!pending_) return {};
     const Launch launch = *std::exchange(pending_, std::nullopt);
-    return send(launch, describe(Request::launch, launch)).error;
+    return send(launch, describe(Request::launch, launch), false).error;
   }
 
   std::error_code time(const std::function<std::error_code()>& function, int count,
@@ -130,7 +133,7 @@ class Isolation::RemoteStream final : public Stream {
     if (const std::error_code before = synchronize()) return before;
     MessageWriter request = describe(Request::time, *launch);
     request.number(static_cast<std::uint64_t>(count)).number(lead_in ? 1 : 0);
-    const Reply reply = send(*launch, request);
+    const Reply reply = send(*launch, request, true);
     elapsed = std::chrono::nanoseconds(static_cast<std::int64_t>(reply.value));
     return reply.error;
   }
@@ -160,9 +163,9 @@ class Isolation::RemoteStream final : public Stream {
     return request;
   }
 
-  Reply send(const Launch& launch, const MessageWriter& request) noexcept {
+  Reply send(const Launch& launch, const MessageWriter& request, bool timed) noexcept {
     try {
-      return link_->run(*launch.invoker, &request);
+      return link_->run(*launch.invoker, &request, timed);
     } catch (const std::system_error& error) {
       const auto logger = spdlog::get("hone");
       (logger ? logger : spdlog::default_logger())->error("{}", error.what());
@@ -267,7 +270,7 @@ void Isolation::Link::start() {
 void Isolation::Link::open() {
   MessageWriter request = message(Request::open);
   request.number(isolation_protocol).text(device->name()).number(device->environment().id());
-  const auto reply = process->ask(request, patience);
+  const auto reply = process->ask(request, patience, awake);
   if (!reply) {
     unusable(fmt::format("'{}' did not answer ({}); its main must call hone::serve_isolated first",
                          fmt::join(options.program, " "), process->end().message()));
@@ -279,7 +282,7 @@ std::uint64_t Isolation::Link::ask(const MessageWriter& request, std::span<const
   for (const bool again : {true, false}) {
     start();
     std::copy(upload.begin(), upload.end(), process->staging().begin());
-    const auto reply = process->ask(request, patience);
+    const auto reply = process->ask(request, patience, awake);
     if (!reply && again && !starting_) continue;
     if (!reply) break;
     if (!reply->error) return reply->value;
@@ -291,15 +294,15 @@ std::uint64_t Isolation::Link::ask(const MessageWriter& request, std::span<const
 
 void Isolation::Link::tell(const MessageWriter& request) noexcept {
   try {
-    if (process && !process->ended()) process->ask(request, patience);
+    if (process && !process->ended()) process->ask(request, patience, awake);
   } catch (const std::bad_alloc&) {
     process->interrupt();  // it would be one reply behind
   }
 }
 
-Reply Isolation::Link::run(const RemoteInvoker& invoker, const MessageWriter* request) {
-  const auto ask_candidate = [&](const MessageWriter& what) {
-    const auto reply = process->ask(what, until_interrupted);
+Reply Isolation::Link::run(const RemoteInvoker& invoker, const MessageWriter* request, bool timed) {
+  const auto ask_candidate = [&](const MessageWriter& what, std::chrono::nanoseconds look) {
+    const auto reply = process->ask(what, until_interrupted, look);
     return reply ? *reply : Reply{.error = process->end(), .cause = process->end().message()};
   };
   const bool is_candidate = invoker.number != reference_invoker;
@@ -309,10 +312,11 @@ Reply Isolation::Link::run(const RemoteInvoker& invoker, const MessageWriter* re
     crowded = crowded || (is_candidate && first != invoker.number);
     Reply reply;
     if (is_candidate && invoker.generation != generation) {
-      reply = ask_candidate(invoker.preparation());
+      reply = ask_candidate(invoker.preparation(), awake);
       if (!reply.error) invoker.generation = generation;
     }
-    if (!reply.error && request != nullptr) reply = ask_candidate(*request);
+    const std::chrono::nanoseconds look = timed ? std::chrono::nanoseconds::zero() : awake;
+    if (!reply.error && request != nullptr) reply = ask_candidate(*request, look);
     const bool alone = !crowded && (first == invoker.number || first == 0);
     if (alone || status_of(reply.error, TrialStatus::ok) != TrialStatus::crashed) return reply;
   }

@@ -3,9 +3,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <hone/error.hpp>
+#include <thread>
 
 namespace hone::workers {
 namespace {
@@ -95,13 +97,18 @@ bool send_message(int socket, const std::vector<std::byte>& bytes) noexcept {
   }
 }
 
-bool receive_message(int socket, std::vector<std::byte>& bytes) {
-  bytes.resize(max_message_bytes);
-  for (;;) {
-    const ssize_t size = recv(socket, bytes.data(), bytes.size(), 0);
+bool receive_message(int socket, std::vector<std::byte>& bytes, std::chrono::nanoseconds awake) {
+  std::array<std::byte, max_message_bytes> buffer;  // not zeroed, unlike a vector
+  for (const auto start = std::chrono::steady_clock::now();;) {
+    const bool sleep = std::chrono::steady_clock::now() - start >= awake;
+    const ssize_t size = recv(socket, buffer.data(), buffer.size(), sleep ? 0 : MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN && !sleep) {
+      std::this_thread::yield();
+      continue;
+    }
     if (size <= 0) return false;
-    bytes.resize(static_cast<std::size_t>(size));
+    bytes.assign(buffer.begin(), buffer.begin() + size);
     return true;
   }
 }

@@ -1,6 +1,7 @@
 // What an engine's process and its isolated process say to each other: one request, one reply, over a socket pair.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -75,6 +76,8 @@ bool decode(std::vector<std::byte> bytes, Reply& reply);
 
 // Whole messages over a socket of type SOCK_SEQPACKET. False at its end or on an error.
 bool send_message(int socket, const std::vector<std::byte>& bytes) noexcept;
-bool receive_message(int socket, std::vector<std::byte>& bytes);
+// For `awake` it keeps looking instead of sleeping.
+bool receive_message(int socket, std::vector<std::byte>& bytes,
+                     std::chrono::nanoseconds awake = std::chrono::nanoseconds::zero());
 
 }  // namespace hone::workers
