@@ -57,13 +57,14 @@ class Operation {
   virtual std::shared_ptr<const Heuristic> heuristic() const { return nullptr; }
 };
 
-// An operation whose problem is a struct: derive, override the typed functions, and give the solvers to the
-// constructor.
+// An operation whose problem is a struct: derive, override the typed functions, and give the constructor the solvers,
+// the fallback's id and, where solvers have some, the facts.
 template <ProblemStruct P>
 class OperationFor : public Operation {
  public:
-  OperationFor(std::vector<std::shared_ptr<const Solver>> solvers, std::string fallback)
-      : solvers_(std::move(solvers)), fallback_(std::move(fallback)) {}
+  OperationFor(std::vector<std::shared_ptr<const Solver>> solvers, std::string fallback,
+               std::map<std::string, std::string> facts = {})
+      : solvers_(std::move(solvers)), fallback_(std::move(fallback)), facts_(std::move(facts)) {}
 
   virtual Refusal validate(const P& problem) const = 0;
   virtual std::vector<Operand> operands(const P& problem) const = 0;
@@ -74,6 +75,7 @@ class OperationFor : public Operation {
   const ProblemType& problem_type() const noexcept final { return hone::problem_type<P>(); }
   std::span<const std::shared_ptr<const Solver>> solvers() const noexcept final { return solvers_; }
   std::string_view fallback() const noexcept final { return fallback_; }
+  std::map<std::string, std::string> facts() const override { return facts_; }
   Refusal validate(const Problem& p) const final { return validate(p.as<P>()); }
   std::vector<Operand> operands(const Problem& p) const final { return operands(p.as<P>()); }
   void reference(const Problem& p, std::span<const std::span<std::byte>> operands) const final {
@@ -85,6 +87,7 @@ class OperationFor : public Operation {
  private:
   std::vector<std::shared_ptr<const Solver>> solvers_;
   std::string fallback_;
+  std::map<std::string, std::string> facts_;
 };
 
 }  // namespace hone

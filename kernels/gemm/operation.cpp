@@ -12,7 +12,7 @@ namespace {
 class Gemm final : public OperationFor<Problem> {
  public:
   Gemm(std::vector<std::shared_ptr<const Solver>> solvers, host::Facts facts)
-      : OperationFor(std::move(solvers), "direct"), facts_(std::move(facts)) {
+      : OperationFor(std::move(solvers), "direct", std::move(facts)) {
     heuristic_ = learning::make_heuristic(heuristics::host_gemm::model(), problem_type());
   }
 
@@ -37,12 +37,9 @@ class Gemm final : public OperationFor<Problem> {
 
   ErrorBound error_bound(const Problem& problem) const override { return gemm::error_bound(problem); }
 
-  std::map<std::string, std::string> facts() const override { return facts_; }
-
   std::shared_ptr<const Heuristic> heuristic() const override { return heuristic_; }
 
  private:
-  host::Facts facts_;
   std::shared_ptr<const Heuristic> heuristic_;
 };
 

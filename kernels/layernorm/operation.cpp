@@ -10,7 +10,7 @@ namespace {
 class Layernorm final : public OperationFor<Problem> {
  public:
   Layernorm(std::vector<std::shared_ptr<const Solver>> solvers, host::Facts facts)
-      : OperationFor(std::move(solvers), "direct"), facts_(std::move(facts)) {}
+      : OperationFor(std::move(solvers), "direct", std::move(facts)) {}
 
   Refusal validate(const Problem& problem) const override { return layernorm::validate(problem); }
 
@@ -28,11 +28,6 @@ class Layernorm final : public OperationFor<Problem> {
   }
 
   ErrorBound error_bound(const Problem& problem) const override { return layernorm::error_bound(problem); }
-
-  std::map<std::string, std::string> facts() const override { return facts_; }
-
- private:
-  host::Facts facts_;
 };
 
 std::shared_ptr<const Operation> make_operation() {

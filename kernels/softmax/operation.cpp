@@ -10,7 +10,7 @@ namespace {
 class Softmax final : public OperationFor<Problem> {
  public:
   Softmax(std::vector<std::shared_ptr<const Solver>> solvers, host::Facts facts)
-      : OperationFor(std::move(solvers), "direct"), facts_(std::move(facts)) {}
+      : OperationFor(std::move(solvers), "direct", std::move(facts)) {}
 
   Refusal validate(const Problem& problem) const override { return softmax::validate(problem); }
 
@@ -25,11 +25,6 @@ class Softmax final : public OperationFor<Problem> {
   }
 
   ErrorBound error_bound(const Problem& problem) const override { return softmax::error_bound(problem); }
-
-  std::map<std::string, std::string> facts() const override { return facts_; }
-
- private:
-  host::Facts facts_;
 };
 
 std::shared_ptr<const Operation> make_operation() {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/kernels/gemm_cases.hpp"
+#include "tests/kernels/operation_cases.hpp"
 
 namespace hone::gemm {
 namespace {
@@ -194,22 +195,9 @@ TEST_P(GemmSolver, RunsOneInvokerOnManyThreads) {
 }
 
 TEST_P(GemmSolver, RefusesAnotherDevice) {
-  class Other final : public Device {
-   public:
-    const std::string& name() const noexcept override { return name_; }
-    const Environment& environment() const noexcept override { return environment_; }
-    std::unique_ptr<Stream> make_stream(StreamPriority) override { return nullptr; }
-    Buffer allocate(std::size_t) override { return {}; }
-    void copy_to_device(std::byte*, std::span<const std::byte>) override {}
-    void copy_to_host(std::span<std::byte>, const std::byte*) override {}
-    std::size_t last_level_cache_bytes() const noexcept override { return 0; }
-
-   private:
-    std::string name_ = "hip:0";
-    Environment environment_;
-  };
-  EXPECT_THAT(solver_->applicable(hone::Problem(Problem{.m = 4, .n = 5, .k = 6}), Other()).value_or("runs"),
-              HasSubstr("host"));
+  EXPECT_THAT(
+      solver_->applicable(hone::Problem(Problem{.m = 4, .n = 5, .k = 6}), testing::OtherDevice()).value_or("runs"),
+      HasSubstr("host"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, GemmSolver,
