@@ -1,0 +1,153 @@
+#include <hone/hip.hpp>
+
+#include <fmt/format.h>
+
+#include <hone/error.hpp>
+#include <mutex>
+#include <utility>
+
+#include "workers/hip/stream.hpp"
+
+namespace hone {
+namespace hip {
+namespace {
+
+std::string version_of(hipError_t (*ask)(int*)) {
+  int version = 0;
+  return ask(&version) == hipSuccess ? std::to_string(version) : "unknown";
+}
+
+// Never by the marketing name, which some drivers leave empty.
+Environment environment_of(const hipDeviceProp_t& properties) {
+  Environment environment;
+  environment.vendor = "amd";
+  environment.architecture = properties.gcnArchName;
+  environment.device = fmt::format("{} compute units", properties.multiProcessorCount);
+  environment.facts["clock"] = fmt::format("{} kHz", properties.clockRate);
+  environment.facts["memory clock"] = fmt::format("{} kHz", properties.memoryClockRate);
+  environment.facts["memory bus"] = fmt::format("{} bit", properties.memoryBusWidth);
+  environment.facts["memory"] = fmt::format("{} bytes", properties.totalGlobalMem);
+  environment.facts["hip driver"] = version_of(&hipDriverGetVersion);
+  environment.facts["hip runtime"] = version_of(&hipRuntimeGetVersion);
+  return environment;
+}
+
+class HipDevice final : public Device {
+ public:
+  HipDevice(std::shared_ptr<Context> context, const hipDeviceProp_t& properties)
+      : context_(std::move(context)),
+        environment_(environment_of(properties)),
+        cache_bytes_(static_cast<std::size_t>(std::max(0, properties.l2CacheSize))),
+        transfers_(std::make_shared<Transfers>(context_)) {}
+
+  const std::string& name() const noexcept override { return context_->name(); }
+  const Environment& environment() const noexcept override { return environment_; }
+
+  std::unique_ptr<Stream> make_stream(StreamPriority priority) override {
+    check_in_service();
+    return std::make_unique<HipStream>(context_, priority);
+  }
+
+  // Of the device's pool, in the order of a stream: neither allocating nor freeing waits for the caller's work.
+  Buffer allocate(std::size_t bytes) override {
+    check_in_service();
+    const OnDevice here(*context_);
+    const std::lock_guard lock(transfers_->mutex);
+    void* memory = nullptr;
+    const hipError_t allocated = hipMallocAsync(&memory, std::max<std::size_t>(bytes, 1), transfers_->stream.native());
+    std::error_code error = context_->check(allocated, "allocating memory");
+    if (!error) error = context_->wait(transfers_->stream.native());
+    if (error == Errc::no_device) check_in_service();
+    if (error) {
+      throw Error(Errc::out_of_memory,
+                  fmt::format("device {} has no {} bytes left ({}); lower max_buffer_bytes or free memory", name(),
+                              bytes, describe(allocated)));
+    }
+    return {static_cast<std::byte*>(memory), [transfers = transfers_](std::byte* p) { transfers->free(p); }};
+  }
+
+  void copy_to_device(std::byte* target, std::span<const std::byte> source) override {
+    copy(target, source.data(), source.size(), hipMemcpyHostToDevice);
+  }
+  void copy_to_host(std::span<std::byte> target, const std::byte* source) override {
+    copy(target.data(), source, target.size(), hipMemcpyDeviceToHost);
+  }
+
+  std::size_t last_level_cache_bytes() const noexcept override { return cache_bytes_; }
+
+  const std::shared_ptr<Context>& context() const noexcept { return context_; }
+
+ private:
+  // The stream of copies and allocations. Outlives the device where a buffer does.
+  struct Transfers {
+    explicit Transfers(const std::shared_ptr<Context>& of) : context(of), stream(of, StreamPriority::background) {}
+    void free(std::byte* memory) noexcept {
+      if (!context->in_service()) return;
+      const OnDevice here(*context);
+      const std::lock_guard lock(mutex);
+      static_cast<void>(context->check(hipFreeAsync(memory, stream.native()), "freeing memory"));
+    }
+    const std::shared_ptr<Context> context;
+    std::mutex mutex;
+    HipStream stream;
+  };
+
+  void check_in_service() const {
+    if (!context_->in_service()) throw Error(Errc::no_device, fmt::format("device {} is out of service", name()));
+  }
+
+  void copy(void* target, const void* source, std::size_t bytes, hipMemcpyKind kind) {
+    if (bytes == 0) return;
+    check_in_service();
+    const OnDevice here(*context_);
+    const std::lock_guard lock(transfers_->mutex);
+    const hipError_t copied = hipMemcpyAsync(target, source, bytes, kind, transfers_->stream.native());
+    std::error_code error = context_->check(copied, "copying memory");
+    if (!error) error = context_->wait(transfers_->stream.native());
+    check_in_service();
+    if (error) throw Error(Errc::launch_failed, fmt::format("device {}: a copy failed: {}", name(), describe(copied)));
+  }
+
+  const std::shared_ptr<Context> context_;
+  const Environment environment_;
+  const std::size_t cache_bytes_;
+  const std::shared_ptr<Transfers> transfers_;
+};
+
+}  // namespace
+}  // namespace hip
+
+int hip_device_count() noexcept {
+  int count = 0;
+  return hipGetDeviceCount(&count) == hipSuccess ? count : 0;
+}
+
+std::shared_ptr<Device> hip_device(int ordinal, HipOptions options) {
+  if (options.hang_timeout.count() <= 0) {
+    throw Error(Errc::invalid_option, "HipOptions::hang_timeout must be a positive time");
+  }
+  int count = 0;
+  if (const hipError_t found = hipGetDeviceCount(&count); found != hipSuccess) {
+    throw Error(Errc::no_device, fmt::format("HIP finds no device: {}; is the amdgpu driver loaded, and may this user "
+                                             "open /dev/kfd and /dev/dri?",
+                                             hip::describe(found)));
+  }
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error(Errc::no_device, fmt::format("there is no device hip:{}; HIP finds {} (see HIP_VISIBLE_DEVICES)",
+                                             ordinal, count == 0 ? "none" : fmt::format("hip:0 to hip:{}", count - 1)));
+  }
+  hipDeviceProp_t properties{};
+  if (const hipError_t read = hipGetDeviceProperties(&properties, ordinal); read != hipSuccess) {
+    throw Error(Errc::no_device, fmt::format("HIP does not describe device hip:{}: {}", ordinal, hip::describe(read)));
+  }
+  auto context = std::make_shared<hip::Context>(ordinal, fmt::format("hip:{}", ordinal), options.hang_timeout);
+  return std::make_shared<hip::HipDevice>(std::move(context), properties);
+}
+
+std::unique_ptr<Stream> hip_stream(const std::shared_ptr<Device>& device, void* stream) {
+  const auto* hip = dynamic_cast<const hip::HipDevice*>(device.get());
+  if (hip == nullptr) throw Error(Errc::invalid_option, "hip_stream takes a device that hip_device has made");
+  return std::make_unique<hip::HipStream>(hip->context(), static_cast<hipStream_t>(stream));
+}
+
+}  // namespace hone
