@@ -88,18 +88,10 @@ void leave_out_equals(SearchSpace& space, const Problem& p) {
   space.rule({"local_a", "local_b", "stages", "padding", "vector"}, [](std::span<const std::int64_t> v) {
     return v[0] != 0 || v[1] != 0 || (v[2] == 1 && v[3] == 0 && v[4] == 1);
   });
-  // A load is of neighbours within the tile, and of 16 bytes at most.
+  // A load is of 16 bytes at most; every tile has a multiple of the neighbours.
   space.rule({"vector"}, [size = size_of(p.type)](std::span<const std::int64_t> v) {
     return v[0] * static_cast<std::int64_t>(size) <= 16;
   });
-  if (p.transpose_a) {
-    space.rule({"threads_m", "register_m", "local_a", "vector"},
-               [](std::span<const std::int64_t> v) { return v[2] == 0 || v[0] * v[1] % v[3] == 0; });
-  }
-  if (!p.transpose_b) {
-    space.rule({"threads_n", "register_n", "local_b", "vector"},
-               [](std::span<const std::int64_t> v) { return v[2] == 0 || v[0] * v[1] % v[3] == 0; });
-  }
 }
 
 void fit_to_problem(SearchSpace& space, const Problem& p) {

@@ -1,0 +1,86 @@
+#include "tools/kernels/compile_case.hpp"
+
+#include <fmt/format.h>
+
+#include <hone/error.hpp>
+
+#include "kernels/covering_sample.hpp"
+#include "kernels/gemm/hip/kernel.hpp"
+
+namespace hone::tools {
+namespace {
+
+constexpr std::size_t sample_size = 200;
+
+CompileCase gemm_case(const gemm::Problem& p, const Configuration& configuration, bool is_default) {
+  return {.kernel = "gemm",
+          .problem = Problem(p).text(),
+          .configuration = configuration.text(),
+          .is_default = is_default,
+          .source = gemm::hip::source(),
+          .definitions = gemm::hip::definitions(p, configuration),
+          .local_memory_bytes = gemm::hip::local_memory_bytes(p, configuration),
+          .estimated_registers = gemm::hip::estimated_registers(configuration)};
+}
+
+// The class of the number-th case: types, transposes, bias and activations in turn.
+gemm::Problem gemm_class(std::size_t number) {
+  gemm::Problem p{.m = 4096, .n = 4096, .k = 4096};
+  p.type = number % 2 == 0 ? f32 : f16;
+  p.transpose_a = number / 2 % 2 != 0;
+  p.transpose_b = number / 4 % 2 != 0;
+  p.bias = number / 8 % 2 != 0;
+  p.activation = static_cast<gemm::Activation>(number % 3);
+  return p;
+}
+
+std::vector<CompileCase> gemm_cases(const Target& target, bool all) {
+  std::vector<CompileCase> cases;
+  for (std::size_t number = 0; number < 8; ++number) {
+    for (const auto& [m, n, k] :
+         {std::tuple(4096, 4096, 4096), std::tuple(16, 4096, 4096), std::tuple(64, 64, 16384)}) {
+      gemm::Problem p = gemm_class(number);
+      p.m = m;
+      p.n = n;
+      p.k = k;
+      cases.push_back(gemm_case(p, gemm::hip::default_configuration(p, target.limits), true));
+    }
+  }
+  // What f32 allows, f16 does too: elements are smaller.
+  gemm::Problem widest = gemm_class(1);
+  const SearchSpace space = gemm::hip::search_space(widest, target.limits);
+  std::size_t number = 0;
+  const auto take = [&](const Configuration& configuration) {
+    gemm::Problem p = gemm_class(number++);
+    if (!gemm::hip::search_space(p, target.limits).contains(configuration)) p.type = f16;
+    cases.push_back(gemm_case(p, configuration, false));
+    return true;
+  };
+  if (all) {
+    space.for_each(take);
+  } else {
+    for (const Configuration& configuration : covering_sample(space, sample_size).configurations) take(configuration);
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Target> targets() {
+  hip::DeviceLimits unified;  // gfx90a: vector and accumulation registers are one file
+  unified.work_group_registers = 131072;
+  unified.work_item_registers = 512;
+  hip::DeviceLimits narrow;
+  narrow.wave_size = 32;
+  return {{"gfx906", {}}, {"gfx908", {}}, {"gfx90a", unified}, {"gfx1030", narrow}};
+}
+
+std::vector<std::string> kernel_names() { return {"gemm"}; }
+
+std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {
+  if (kernel == "gemm") return gemm_cases(target, all);
+  throw Error(Errc::invalid_option,
+              fmt::format("there is no kernel '{}'; hone has: {}", kernel, fmt::join(kernel_names(), ", ")));
+}
+
+}  // namespace hone::tools

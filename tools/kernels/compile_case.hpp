@@ -1,0 +1,42 @@
+// What is compiled to know that the GPU kernels compile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/hip/device_limits.hpp"
+
+namespace hone::tools {
+
+// One configuration of one kernel.
+struct CompileCase {
+  std::string kernel;  // gemm, ...
+  std::string problem;
+  std::string configuration;
+  bool is_default = false;
+  std::string_view source;
+  std::vector<std::string> definitions;
+  std::int64_t local_memory_bytes = 0;   // as the kernel's description says
+  std::int64_t estimated_registers = 0;  // likewise
+};
+
+// A GPU architecture that hone is compiled for, and what it allows.
+struct Target {
+  std::string architecture;
+  hip::DeviceLimits limits;
+};
+
+// gfx906, gfx908, gfx90a and gfx1030.
+std::vector<Target> targets();
+
+// The kernels' names.
+std::vector<std::string> kernel_names();
+
+// For one kernel on a target: the defaults of typical problems, then either a sample of at least 200 configurations
+// that covers all pairs of values, or every configuration of the space; types, transposes and the rest of a problem's
+// class in turn. Throws Error(invalid_option) on an unknown kernel.
+std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all);
+
+}  // namespace hone::tools
