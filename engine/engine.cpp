@@ -24,6 +24,7 @@
 #include "engine/plan.hpp"
 #include "engine/resolver.hpp"
 #include "engine/scheduler.hpp"
+#include "engine/stored_binaries.hpp"
 #include "storage/library.hpp"
 #include "workers/validation.hpp"
 
@@ -106,6 +107,7 @@ struct Engine::Implementation {
   asio::io_context context;
   asio::executor_work_guard<asio::io_context::executor_type> keep_running{context.get_executor()};
   storage::Library library;
+  const std::shared_ptr<engine::StoredBinaries> binaries;
   engine::Scheduler scheduler;
   std::thread thread;
 };
@@ -119,6 +121,7 @@ Engine::Implementation::Implementation(EngineOptions options)
                .system_databases = options.system_databases,
                .on_health = [this](const storage::StoreHealth& health) { report_health(health); },
                .shutdown_timeout = options.shutdown_timeout}),
+      binaries(std::make_shared<engine::StoredBinaries>(library, clock)),
       scheduler(context,
                 {.queue_capacity = options.queue_capacity,
                  .hang_timeout = options.hang_timeout,
@@ -139,6 +142,7 @@ Engine::Implementation::~Implementation() {
   scheduler.stop(shutdown_timeout);
   // What the workers delivered passes the strand, is stored, and passes the strand again to be published.
   pass_strand();
+  binaries->close();
   library.flush(shutdown_timeout);
   pass_strand();
   context.stop();
@@ -325,6 +329,7 @@ void Engine::add(std::shared_ptr<Device> device) {
       throw Error(Errc::invalid_option, fmt::format("a device named '{}' was added before", device->name()));
     }
   }
+  device->use(self.binaries);
   self.scheduler.add_device(device, self.policy);
   self.devices.push_back(device);
   if (self.devices.size() == 1) self.first_device.store(&device->name(), std::memory_order_release);

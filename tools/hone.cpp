@@ -7,6 +7,7 @@
 #include "tools/config_command.hpp"
 #include "tools/db_command.hpp"
 #include "tools/demo_command.hpp"
+#include "tools/devices_command.hpp"
 #include "tools/explain_command.hpp"
 #include "tools/learn/learn_command.hpp"
 #include "tools/own_isolation.hpp"
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   hone::tools::add_db_command(app, exit_status);
   hone::tools::add_explain_command(app, exit_status);
   hone::tools::add_config_command(app, exit_status);
+  hone::tools::add_devices_command(app, exit_status);
   hone::tools::add_learn_command(app, exit_status);
   CLI::App* replay = app.add_subcommand("replay", "Score decisions on recorded measurements, in virtual time");
   replay->require_subcommand(1);

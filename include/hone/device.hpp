@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <hone/binary_cache.hpp>
 #include <hone/environment.hpp>
 #include <memory>
 #include <span>
@@ -51,6 +52,8 @@ class Device {
   // Launches a small fixed piece of work, about 50 microseconds on an idle device: its time tells how loaded the device
   // is. errc::not_supported (the default) where there is none; then no measurement is corrected for load.
   virtual std::error_code run_reference(Stream&) noexcept { return std::make_error_code(std::errc::not_supported); }
+  // Where the device keeps what it compiles; null: nowhere. Called by the engine that the device is added to.
+  virtual void use(std::shared_ptr<BinaryCache>) {}
   // Bytes of the largest cache, for flushing between cold measurements.
   virtual std::size_t last_level_cache_bytes() const noexcept = 0;
 };

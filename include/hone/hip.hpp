@@ -2,14 +2,21 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <hone/device.hpp>
 #include <memory>
+#include <string>
 
 namespace hone {
 
 struct HipOptions {
   // HIP cannot end a kernel that hangs: a device whose work takes longer than this is given up.
   std::chrono::nanoseconds hang_timeout = std::chrono::seconds(30);
+  // Kernels are compiled in processes of this program, and one compilation may take so much time and memory. Empty: the
+  // one that is installed with hone::hip.
+  std::string compiler = {};
+  std::chrono::milliseconds compile_timeout = std::chrono::minutes(1);
+  std::uint64_t compile_memory_bytes = std::uint64_t{4} << 30;
 };
 
 // GPUs that HIP sees; 0 also where there is no driver. Thread-safe.

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/gemm/heuristics/host_gemm.hpp"
+#include "kernels/gemm/hip/solver.hpp"
 #include "kernels/gemm/host/solvers.hpp"
 #include "kernels/gemm/layout.hpp"
 #include "kernels/gemm/reference.hpp"
@@ -69,6 +70,8 @@ std::shared_ptr<const Operation> make_operation() {
   offer(host::libxsmm(facts), false);
 #endif
   for (auto& solver : to_pad) solvers.push_back(host::padded(std::move(solver)));
+  solvers.push_back(hip::tiled());
+  solvers.push_back(hip::direct());
   return std::make_shared<const Gemm>(std::move(solvers), std::move(facts));
 }
 

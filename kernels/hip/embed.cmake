@@ -1,7 +1,6 @@
-# hone_embed_kernel(NAMESPACE FILE): makes the text of a GPU kernel, with the headers of hone's that it includes in their
-# places, what NAMESPACE::source() returns.
-function(hone_embed_kernel namespace file)
-  set(file ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+# hone_inline_includes(FILE RESULT): the text of a GPU kernel with the headers of hone's that it includes in their places.
+# The run-time compiler has no files.
+function(hone_inline_includes file result)
   file(READ ${file} text)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
@@ -12,6 +11,12 @@ function(hone_embed_kernel namespace file)
     string(REPLACE "#pragma once\n" "" content "${content}")
     string(REPLACE "${include}" "${content}" text "${text}")
   endforeach()
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# hone_embed_kernel(NAMESPACE FILE): makes the kernel's text what NAMESPACE::source() returns.
+function(hone_embed_kernel namespace file)
+  hone_inline_includes(${CMAKE_CURRENT_SOURCE_DIR}/${file} text)
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/kernel_source.cpp)
   file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT "#include <string_view>
 
@@ -22,5 +27,34 @@ ${text})kernel\";
 }
 }  // namespace ${namespace}
 ")
+  target_sources(hone_kernels PRIVATE ${unit})
+endfunction()
+
+# hone_precompile_kernel(NAMESPACE FUNCTION FILE): makes NAMESPACE::FUNCTION return the kernel's code for the common
+# architectures, compiled during the build; nothing where there is no compiler. Instrumented builds have none either: the
+# compiler that they would run is not theirs.
+set(HONE_GPU_ARCHITECTURES gfx906 gfx908 gfx90a gfx1030)
+function(hone_precompile_kernel namespace function file)
+  set(unit ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  if(HONE_HIP_FOUND AND NOT HONE_SANITIZE)
+    hone_inline_includes(${CMAKE_CURRENT_SOURCE_DIR}/${file} text)
+    file(CONFIGURE OUTPUT ${unit}.hip @ONLY CONTENT "${text}")
+    add_custom_command(OUTPUT ${unit}
+      COMMAND hone_precompile ${namespace} ${function} ${unit}.hip ${unit} ${HONE_GPU_ARCHITECTURES}
+      DEPENDS hone_precompile ${unit}.hip VERBATIM)
+    # The library is another folder's, which does not see this folder's commands.
+    add_custom_target(precompiled_${function} DEPENDS ${unit})
+    add_dependencies(hone_kernels precompiled_${function})
+    set_source_files_properties(${unit} TARGET_DIRECTORY hone_kernels PROPERTIES GENERATED TRUE)
+  else()
+    file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT "#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace ${namespace} {
+std::span<const std::byte> ${function}(std::string_view) noexcept { return {}; }
+}  // namespace ${namespace}
+")
+  endif()
   target_sources(hone_kernels PRIVATE ${unit})
 endfunction()

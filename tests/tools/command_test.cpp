@@ -1,4 +1,4 @@
-// The program's commands that need no database of their own kind: config and tune.
+// The program's commands that need no database of their own kind.
 #include <cstdlib>
 #include <fstream>
 
@@ -11,6 +11,7 @@
 #include "tests/support/run_command.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tools/config_command.hpp"
+#include "tools/devices_command.hpp"
 #include "tools/explain_command.hpp"
 #include "tools/tune_command.hpp"
 
@@ -22,6 +23,7 @@ using Result = test::CommandResult;
 Result run(std::vector<std::string> arguments) {
   const auto add = [](CLI::App& app, int& exit_status) {
     add_config_command(app, exit_status);
+    add_devices_command(app, exit_status);
     add_explain_command(app, exit_status);
     add_tune_command(app, exit_status);
   };
@@ -49,6 +51,16 @@ TEST(ExplainCommand, TellsWhatIsKnownAndWhatIsWrong) {
   EXPECT_EQ(run({"explain", "m=0 n=32 k=8"}).status, 1);
   EXPECT_EQ(run({"explain", "m=16 speed=9"}).status, 2);
   EXPECT_EQ(run({"explain", "m=16 n=32 k=8", "--operation", "conv9d"}).status, 2);
+}
+
+TEST(DevicesCommand, TellsWhatThereIsOrWhyNothing) {
+  const Result result = run({"devices", "--json"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  const auto found = nlohmann::json::parse(result.output);
+  EXPECT_EQ(found["devices"][0]["name"], "host");
+  EXPECT_NE(found["devices"][0]["facts"], nlohmann::json::object());
+  EXPECT_EQ(found["devices"].size() == 1, found["no_gpu"] != "") << result.output;
+  EXPECT_NE(run({"devices"}).output.find("host: "), std::string::npos);
 }
 
 TEST(ConfigCommand, NamesAWrongVariable) {

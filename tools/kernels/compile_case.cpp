@@ -75,6 +75,15 @@ std::vector<Target> targets() {
   return {{"gfx906", {}}, {"gfx908", {}}, {"gfx90a", unified}, {"gfx1030", narrow}};
 }
 
+Target find_target(const std::string& architecture) {
+  std::string known;
+  for (const Target& target : targets()) {
+    if (target.architecture == architecture) return target;
+    known += (known.empty() ? "" : ", ") + target.architecture;
+  }
+  throw Error(Errc::invalid_option, fmt::format("there is no target '{}'; hone compiles for: {}", architecture, known));
+}
+
 std::vector<std::string> kernel_names() { return {"gemm"}; }
 
 std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {

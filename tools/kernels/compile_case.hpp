@@ -30,6 +30,8 @@ struct Target {
 
 // gfx906, gfx908, gfx90a and gfx1030.
 std::vector<Target> targets();
+// One of them; throws Error(invalid_option) naming them.
+Target find_target(const std::string& architecture);
 
 // The kernels' names.
 std::vector<std::string> kernel_names();

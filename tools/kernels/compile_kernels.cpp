@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,10 +19,16 @@
 
 #include "kernels/hip/code_object.hpp"
 #include "tools/kernels/compile_case.hpp"
-#include "tools/kernels/hiprtc_compiler.hpp"
+#if HONE_WITH_HIP
+#include "workers/compile/hiprtc.hpp"
+#else
+#include "workers/compile/compiler.hpp"
+#endif
 
 namespace hone::tools {
 namespace {
+
+constexpr int skipped = 77;
 
 struct Options {
   std::vector<std::string> kernels = kernel_names();
@@ -32,6 +39,12 @@ struct Options {
   unsigned processes = std::max(1U, std::thread::hardware_concurrency());
 };
 
+#if !HONE_WITH_HIP
+workers::Code compile(const workers::CompileRequest&) { throw std::logic_error("there is no compiler"); }
+#else
+workers::Code compile(const workers::CompileRequest& request) { return workers::compile_by_hiprtc(request); }
+#endif
+
 // What became of one case.
 struct Outcome {
   std::string failure;  // empty when it compiled
@@ -40,10 +53,12 @@ struct Outcome {
 };
 
 Outcome try_case(const CompileCase& item, const Target& target) {
-  const CompileResult result = compile(item, target.architecture);
-  if (result.code.empty()) return {.failure = result.log.empty() ? "no code and no message" : result.log};
+  const workers::Code code = compile({.name = item.kernel,
+                                      .source = std::string(item.source),
+                                      .options = item.definitions,
+                                      .architecture = target.architecture});
   Outcome outcome;
-  for (const hip::KernelFacts& facts : hip::read_code_object(result.code)) {
+  for (const hip::KernelFacts& facts : hip::read_code_object(code)) {
     outcome.spilled_registers += facts.spilled_registers;
     outcome.vector_registers = std::max(outcome.vector_registers, facts.vector_registers);
     if (facts.name == item.kernel && facts.local_memory_bytes != item.local_memory_bytes) {
@@ -67,6 +82,7 @@ void serve(const std::vector<CompileCase>& cases, const Target& target, unsigned
     std::replace(outcome.failure.begin(), outcome.failure.end(), '\n', ' ');
     const std::string line = fmt::format("{} {} {} {}\n", i, outcome.spilled_registers, outcome.vector_registers,
                                          outcome.failure.substr(0, 3000));
+    // A line is shorter than PIPE_BUF, so it arrives whole.
     if (write(to, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
   }
 }
@@ -105,6 +121,7 @@ std::map<std::size_t, Outcome> compile_all(const std::vector<CompileCase>& cases
       _exit(0);
     }
     if (child > 0) children.push_back(child);
+    if (child < 0) fmt::print(stderr, "a compiling process could not be started; its cases will fail\n");
   }
   close(ends[1]);
   const auto outcomes = read_outcomes(ends[0]);
@@ -143,15 +160,15 @@ std::size_t report(const std::string& kernel, const Target& target, const std::v
 }
 
 int run(const Options& options) {
-  if (!has_hiprtc() && !options.list) {
+  if (!HONE_WITH_HIP && !options.list) {
     fmt::print("skipped: this build has no HIP compiler (Debian: libamdhip64-dev, then configure again)\n");
-    return 0;
+    return skipped;
   }
   std::size_t failures = 0;
   for (const std::string& kernel : options.kernels) {
     for (const Target& target : targets()) {
       const auto& wanted = options.architectures;
-      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), target.architecture) == wanted.end()) continue;
+      if (!wanted.empty() && std::ranges::find(wanted, target.architecture) == wanted.end()) continue;
       const std::vector<CompileCase> cases = compile_cases(kernel, target, options.all);
       if (options.list) {
         fmt::print("{} {}: {} configurations\n", kernel, target.architecture, cases.size());
@@ -180,8 +197,14 @@ int main(int count, char** arguments) {
   app.add_option("--processes", options.processes, "Compiling processes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.footer(
+      "Exit status: 0 all compiled, 1 some did not or a default spills, 77 there is no compiler.\n"
+      "Examples:\n"
+      "  compile_kernels                                     a covering sample, as the tests do\n"
+      "  compile_kernels --all --kernel gemm --architecture gfx90a   every configuration");
   CLI11_PARSE(app, count, arguments);
   try {
+    for (const std::string& name : options.architectures) hone::tools::find_target(name);
     return hone::tools::run(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "compile_kernels: {}\n", error.what());

@@ -17,7 +17,8 @@ constexpr std::chrono::microseconds nap{50};
 }  // namespace
 
 std::string describe(hipError_t error) {
-  return fmt::format("{}: {}", hipGetErrorName(error), hipGetErrorString(error));
+  const std::string_view name = hipGetErrorName(error), words = hipGetErrorString(error);
+  return name == words ? std::string(name) : fmt::format("{}: {}", name, words);
 }
 
 bool is_sticky(hipError_t error) noexcept {
@@ -45,14 +46,21 @@ bool is_sticky(hipError_t error) noexcept {
 Context::Context(int ordinal, std::string name, std::chrono::nanoseconds hang_timeout)
     : ordinal_(ordinal), name_(std::move(name)), hang_timeout_(hang_timeout) {}
 
-void Context::give_up(std::string_view why) noexcept {
-  if (!in_service_.exchange(false)) return;
+void Context::log(spdlog::level::level_enum level, std::string_view what) const noexcept {
   try {
     const auto logger = spdlog::get("hone");
-    (logger ? logger : spdlog::default_logger())->error("device {} is out of service: {}", name_, why);
+    (logger ? logger : spdlog::default_logger())->log(level, "device {}: {}", name_, what);
   } catch (const std::exception&) {
     // Without memory for a line of the log; the callers see the error all the same.
   }
+}
+
+void Context::warn(std::string_view what) const noexcept { log(spdlog::level::warn, what); }
+
+void Context::give_up(std::string_view why) noexcept {
+  if (!in_service_.exchange(false)) return;
+  log(spdlog::level::err, why);
+  log(spdlog::level::err, "it is out of service");
 }
 
 std::error_code Context::check(hipError_t error, std::string_view what) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <hip/hip_runtime_api.h>
+#include <spdlog/common.h>
 
 #include <atomic>
 #include <chrono>
@@ -29,6 +30,7 @@ class Context {
   // What HIP returned as hone's errors: out_of_memory, no_device once the device is out of service, launch_failed for
   // the rest. `what` is what was tried, for the log: "launching a kernel".
   std::error_code check(hipError_t error, std::string_view what) noexcept;
+  void warn(std::string_view what) const noexcept;
   // Polls until the stream has done its work. Errc::no_device when it takes longer than a hang does.
   std::error_code wait(hipStream_t stream) noexcept;
   std::error_code wait(hipEvent_t event) noexcept;
@@ -36,6 +38,7 @@ class Context {
  private:
   std::error_code poll(const std::function<hipError_t()>& query) noexcept;
   void give_up(std::string_view why) noexcept;
+  void log(spdlog::level::level_enum level, std::string_view what) const noexcept;
 
   const int ordinal_;
   const std::string name_;

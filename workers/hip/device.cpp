@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <hone/error.hpp>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
+#include "kernels/hip/kernel_device.hpp"
+#include "workers/compile/child_compiler.hpp"
+#include "workers/hip/compiler_path.hpp"
+#include "workers/hip/device.hpp"
+#include "workers/hip/module.hpp"
 #include "workers/hip/stream.hpp"
 
 namespace hone {
@@ -32,12 +39,27 @@ Environment environment_of(const hipDeviceProp_t& properties) {
   return environment;
 }
 
-class HipDevice final : public Device {
+DeviceLimits limits_of(const hipDeviceProp_t& properties, std::string_view architecture) {
+  DeviceLimits limits;
+  limits.wave_size = properties.warpSize;
+  limits.max_work_group = properties.maxThreadsPerBlock;
+  limits.local_memory_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlock);
+  limits.work_group_registers = properties.regsPerBlock;
+  // From gfx90a on vector and accumulation registers are one file.
+  if (architecture == "gfx90a" || architecture.starts_with("gfx94")) limits.work_item_registers = 512;
+  return limits;
+}
+
+class HipDevice final : public Device, public KernelDevice {
  public:
-  HipDevice(std::shared_ptr<Context> context, const hipDeviceProp_t& properties)
+  HipDevice(std::shared_ptr<Context> context, const hipDeviceProp_t& properties,
+            std::unique_ptr<workers::Compiler> compiler)
       : context_(std::move(context)),
         environment_(environment_of(properties)),
+        architecture_(environment_.architecture.substr(0, environment_.architecture.find(':'))),
+        limits_(limits_of(properties, architecture_)),
         cache_bytes_(static_cast<std::size_t>(std::max(0, properties.l2CacheSize))),
+        compiler_(std::move(compiler)),
         transfers_(std::make_shared<Transfers>(context_)) {}
 
   const std::string& name() const noexcept override { return context_->name(); }
@@ -74,6 +96,31 @@ class HipDevice final : public Device {
   }
 
   std::size_t last_level_cache_bytes() const noexcept override { return cache_bytes_; }
+  void use(std::shared_ptr<BinaryCache> cache) override { compiler_.use(std::move(cache)); }
+
+  const DeviceLimits& limits() const noexcept override { return limits_; }
+  std::string_view architecture() const noexcept override { return architecture_; }
+
+  std::shared_ptr<const LoadedCode> compile(const KernelSource& source) override {
+    check_in_service();
+    const workers::CompileRequest request{.name = std::string(source.name),
+                                          .source = std::string(source.text),
+                                          .options = source.definitions,
+                                          .architecture = environment_.architecture};
+    const auto compiled = compiler_.compile(request);
+    try {
+      return load(*compiled.code);
+    } catch (const std::runtime_error& error) {
+      if (!compiled.from_cache || !context_->in_service()) throw;
+      context_->warn(fmt::format("compiled code of {} from the database is useless: {}", source.name, error.what()));
+    }
+    return load(*compiler_.compile_again(request).code);
+  }
+
+  std::shared_ptr<const LoadedCode> load(std::span<const std::byte> code) override {
+    check_in_service();
+    return load_module(context_, code);
+  }
 
   const std::shared_ptr<Context>& context() const noexcept { return context_; }
 
@@ -110,11 +157,35 @@ class HipDevice final : public Device {
 
   const std::shared_ptr<Context> context_;
   const Environment environment_;
+  const std::string architecture_;
+  const DeviceLimits limits_;
   const std::size_t cache_bytes_;
+  workers::CachingCompiler compiler_;
   const std::shared_ptr<Transfers> transfers_;
 };
 
 }  // namespace
+
+std::shared_ptr<Device> make_device(int ordinal, const HipOptions& options,
+                                    std::unique_ptr<workers::Compiler> compiler) {
+  int count = 0;
+  if (const hipError_t found = hipGetDeviceCount(&count); found != hipSuccess) {
+    throw Error(Errc::no_device, fmt::format("HIP finds no device: {}; is the amdgpu driver loaded, and may this user "
+                                             "open /dev/kfd and /dev/dri?",
+                                             describe(found)));
+  }
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error(Errc::no_device, fmt::format("there is no device hip:{}; HIP finds {} (see HIP_VISIBLE_DEVICES)",
+                                             ordinal, count == 0 ? "none" : fmt::format("hip:0 to hip:{}", count - 1)));
+  }
+  hipDeviceProp_t properties{};
+  if (const hipError_t read = hipGetDeviceProperties(&properties, ordinal); read != hipSuccess) {
+    throw Error(Errc::no_device, fmt::format("HIP does not describe device hip:{}: {}", ordinal, describe(read)));
+  }
+  auto context = std::make_shared<Context>(ordinal, fmt::format("hip:{}", ordinal), options.hang_timeout);
+  return std::make_shared<HipDevice>(std::move(context), properties, std::move(compiler));
+}
+
 }  // namespace hip
 
 int hip_device_count() noexcept {
@@ -126,22 +197,15 @@ std::shared_ptr<Device> hip_device(int ordinal, HipOptions options) {
   if (options.hang_timeout.count() <= 0) {
     throw Error(Errc::invalid_option, "HipOptions::hang_timeout must be a positive time");
   }
-  int count = 0;
-  if (const hipError_t found = hipGetDeviceCount(&count); found != hipSuccess) {
-    throw Error(Errc::no_device, fmt::format("HIP finds no device: {}; is the amdgpu driver loaded, and may this user "
-                                             "open /dev/kfd and /dev/dri?",
-                                             hip::describe(found)));
+  if (options.compile_timeout.count() <= 0) {
+    throw Error(Errc::invalid_option, "HipOptions::compile_timeout must be a positive time");
   }
-  if (ordinal < 0 || ordinal >= count) {
-    throw Error(Errc::no_device, fmt::format("there is no device hip:{}; HIP finds {} (see HIP_VISIBLE_DEVICES)",
-                                             ordinal, count == 0 ? "none" : fmt::format("hip:0 to hip:{}", count - 1)));
-  }
-  hipDeviceProp_t properties{};
-  if (const hipError_t read = hipGetDeviceProperties(&properties, ordinal); read != hipSuccess) {
-    throw Error(Errc::no_device, fmt::format("HIP does not describe device hip:{}: {}", ordinal, hip::describe(read)));
-  }
-  auto context = std::make_shared<hip::Context>(ordinal, fmt::format("hip:{}", ordinal), options.hang_timeout);
-  return std::make_shared<hip::HipDevice>(std::move(context), properties);
+  auto compiler = std::make_unique<workers::ChildCompiler>(
+      workers::ChildCompilerOptions{.program = {options.compiler.empty() ? hip::compiler_path() : options.compiler},
+                                    .version = "hiprtc " + hip::version_of(&hipRuntimeGetVersion),
+                                    .timeout = options.compile_timeout,
+                                    .memory_bytes = options.compile_memory_bytes});
+  return hip::make_device(ordinal, options, std::move(compiler));
 }
 
 std::unique_ptr<Stream> hip_stream(const std::shared_ptr<Device>& device, void* stream) {

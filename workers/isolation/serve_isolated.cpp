@@ -1,20 +1,15 @@
 #include <hone/isolation.hpp>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <hone/error.hpp>
 #include <map>
 #include <string_view>
 
-#include <signal.h>
-
+#include "workers/isolation/child_side.hpp"
 #include "workers/isolation/message.hpp"
 #include "workers/solver_call.hpp"
 #include "workers/validation.hpp"
@@ -189,37 +184,14 @@ class IsolatedServer {
   std::map<std::uint64_t, std::shared_ptr<const Invoker>> invokers_;
 };
 
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-// Dies with its engine, leaves no core dumps of what is expected to crash, and keeps to its memory.
-void confine(pid_t engine, std::uint64_t memory_bytes) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != engine) _exit(EXIT_SUCCESS);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  if (memory_bytes > 0) {
-    const rlimit memory{memory_bytes, memory_bytes};
-    setrlimit(RLIMIT_AS, &memory);
-  }
-  constexpr int background_nice = 10;
-  if (getpriority(PRIO_PROCESS, 0) < background_nice) setpriority(PRIO_PROCESS, 0, background_nice);
-}
-
 }  // namespace
 }  // namespace workers
 
 void serve_isolated(int argc, char** argv, const std::function<Isolated()>& make) {
   using namespace workers;
-  if (argc < 4 || argv[argc - 3] != isolation_marker) return;
-  confine(static_cast<pid_t>(number_of(argv[argc - 2])), number_of(argv[argc - 1]));
-  void* staging = mmap(nullptr, staging_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, isolation_staging, 0);
-  if (staging == MAP_FAILED) _exit(EXIT_FAILURE);
-  close(isolation_staging);
-  IsolatedServer server(make(), {static_cast<std::byte*>(staging), staging_bytes});
+  const auto staging = begin_child_side(argc, argv);
+  if (staging.empty()) return;
+  IsolatedServer server(make(), staging);
   server.serve();
   // Candidates may have damaged what destructors need.
   _exit(EXIT_SUCCESS);

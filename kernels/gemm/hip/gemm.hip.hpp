@@ -28,6 +28,7 @@
 #ifndef EXPONENTIAL
 #define EXPONENTIAL(x) __builtin_expf(x)
 #endif
+#include "kernels/gemm/hip/activation.hip.hpp"
 
 using hone::gemm::hip::Arguments;
 using Element = ELEMENT;
@@ -98,23 +99,13 @@ __device__ void stage(Element (*tile)[Rows + PADDING], const Source<StepsAreNeig
   }
 }
 
-__device__ float activate(float x) {
-  if (ACTIVATION == 1) return x > 0 ? x : 0;
-  if (ACTIVATION == 2) {
-    // x (1 + tanh u) / 2 = x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
-    const float u = 0.797884561F * x * (1.0F + 0.044715F * x * x);
-    return x / (1.0F + EXPONENTIAL(-2.0F * u));
-  }
-  return x;
-}
-
 // Writes one element of C from its sum.
 __device__ void finish(const Arguments& p, int batch, int row, int column, float sum) {
   Element* const target = static_cast<Element*>(p.c) + batch * p.stride_c + row * p.ldc + column;
   float value = p.alpha * sum;
   if (p.beta != 0) value += p.beta * static_cast<float>(*target);
   if (BIAS) value += static_cast<float>(static_cast<const Element*>(p.bias)[column]);
-  *target = static_cast<Element>(activate(value));
+  *target = static_cast<Element>(activate(ACTIVATION, value));
 }
 
 KERNEL void __launch_bounds__(work_group) gemm(Arguments p) {

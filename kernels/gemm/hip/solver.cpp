@@ -1,0 +1,95 @@
+#include "kernels/gemm/hip/solver.hpp"
+
+#include <hone/error.hpp>
+#include <utility>
+
+#include "kernels/gemm/hip/direct.hpp"
+#include "kernels/gemm/hip/kernel.hpp"
+#include "kernels/hip/kernel_device.hpp"
+
+namespace hone::gemm::hip {
+namespace {
+
+using hone::hip::KernelDevice;
+using hone::hip::PreparedLaunch;
+
+constexpr const char* gpus_only = "this solver runs on GPUs by HIP only";
+
+const DeviceLimits& limits_of(const Device& device) { return dynamic_cast<const KernelDevice&>(device).limits(); }
+
+bool complete(const Problem& p, const hone::Arguments& operands) noexcept {
+  return operands.get<void>(0) && operands.get<void>(1) && operands.get<void>(2) && (!p.bias || operands.get<void>(3));
+}
+
+class Tiled final : public SolverFor<Problem> {
+ public:
+  std::string_view id() const noexcept override { return "hip_tiled"; }
+  bool compiles(const Problem&) const override { return true; }
+
+  Refusal applicable(const Problem& p, const Device& device) const override {
+    if (dynamic_cast<const KernelDevice*>(&device) == nullptr) return gpus_only;
+    return refuse(p);
+  }
+  std::size_t workspace(const Problem& p, const Configuration& configuration) const override {
+    return hip::workspace(p, configuration);
+  }
+  SearchSpace search_space(const Problem& p, const Device& device) const override {
+    return hip::search_space(p, limits_of(device));
+  }
+  Configuration default_configuration(const Problem& p, const Device& device) const override {
+    return hip::default_configuration(p, limits_of(device));
+  }
+
+  std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration& configuration,
+                                         Device& device) const override {
+    auto& gpu = dynamic_cast<KernelDevice&>(device);
+    const auto code = gpu.compile({.name = "gemm", .text = source(), .definitions = definitions(p, configuration)});
+    std::vector<std::unique_ptr<const PreparedLaunch>> prepared;
+    for (const KernelLaunch& launch : launches(p, configuration)) prepared.push_back(code->prepare(launch));
+    const std::size_t bytes = hip::workspace(p, configuration);
+    auto run = [p, configuration, bytes, prepared = std::move(prepared)](
+                   Stream& stream, const hone::Arguments& operands) noexcept -> std::error_code {
+      if (!complete(p, operands)) return Errc::launch_failed;
+      void* scratch = bytes > 0 ? stream.scratch(bytes) : nullptr;
+      if (bytes > 0 && scratch == nullptr) return Errc::out_of_memory;
+      const Arguments argument = arguments(p, configuration, operands, scratch);
+      for (const auto& launch : prepared) {
+        if (const std::error_code error = launch->run(stream, &argument)) return error;
+      }
+      return {};
+    };
+    return make_invoker(std::move(run));
+  }
+};
+
+class Direct final : public SolverFor<Problem> {
+ public:
+  std::string_view id() const noexcept override { return "hip_direct"; }
+
+  Refusal applicable(const Problem& p, const Device& device) const override {
+    const auto* gpu = dynamic_cast<const KernelDevice*>(&device);
+    if (gpu == nullptr) return gpus_only;
+    if (direct_code(gpu->architecture()).empty()) return "hone was compiled without code for this GPU's architecture";
+    return refuse_direct(p);
+  }
+
+  std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device& device) const override {
+    auto& gpu = dynamic_cast<KernelDevice&>(device);
+    auto launch = gpu.load(direct_code(gpu.architecture()))->prepare(direct_launch(p));
+    auto run = [p, launch = std::move(launch)](Stream& stream,
+                                               const hone::Arguments& operands) noexcept -> std::error_code {
+      if (!complete(p, operands)) return Errc::launch_failed;
+      const DirectArguments argument = direct_arguments(p, operands);
+      return launch->run(stream, &argument);
+    };
+    return make_invoker(std::move(run));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Solver> direct() { return std::make_shared<const Direct>(); }
+
+std::shared_ptr<const Solver> tiled() { return std::make_shared<const Tiled>(); }
+
+}  // namespace hone::gemm::hip

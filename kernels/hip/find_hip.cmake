@@ -1,0 +1,17 @@
+# HIP's runtime and its run-time compiler, which need no GPU to be compiled against: HONE_HIP_FOUND, HONE_HIP_INCLUDE,
+# HONE_HIP_LIBRARY.
+set(HONE_WITH_HIP AUTO CACHE STRING "Build hone::hip: AUTO (where HIP is found), ON (an error where it is not) or OFF")
+set_property(CACHE HONE_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
+set(HONE_HIP_FOUND FALSE)
+if(HONE_WITH_HIP STREQUAL OFF)
+  return()
+endif()
+find_path(HONE_HIP_INCLUDE hip/hip_runtime_api.h)
+find_library(HONE_HIP_LIBRARY NAMES amdhip64)
+if(HONE_HIP_INCLUDE AND HONE_HIP_LIBRARY)
+  set(HONE_HIP_FOUND TRUE)
+elseif(HONE_WITH_HIP STREQUAL ON)
+  message(FATAL_ERROR "hone: HONE_WITH_HIP is ON, but HIP was not found (Debian: libamdhip64-dev)")
+else()
+  message(STATUS "hone: no HIP, so hone::hip is left out")
+endif()

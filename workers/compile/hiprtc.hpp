@@ -1,0 +1,11 @@
+// HIP's run-time compiler. Needs no device.
+#pragma once
+
+#include "workers/compile/compiler.hpp"
+
+namespace hone::workers {
+
+// Throws std::runtime_error with the compiler's words.
+Code compile_by_hiprtc(const CompileRequest& request);
+
+}  // namespace hone::workers
