@@ -32,6 +32,7 @@ struct Scheduler::DeviceWorker {
   storage::DeviceLease lease;
   Slot* running = nullptr;
   nanoseconds claimed_at{0};
+  bool lost = false;
 };
 
 Scheduler::Scheduler(asio::io_context& context, SchedulerOptions options, Index& index, storage::Library& library,
@@ -199,8 +200,10 @@ void Scheduler::settle(std::uint64_t ticket, Slot& slot, SettleHandler handler) 
     take_requests();
     Assignment* assignment = assignment_of(slot);
     if (assignment == nullptr) {
-      // A request that came while the engine ends got no assignment.
-      return handler(stopping() ? make_error_code(Errc::shut_down) : std::error_code(),
+      // A request that came while the engine ends, or for a device that is lost, got no assignment.
+      return handler(stopping()                    ? make_error_code(Errc::shut_down)
+                     : is_lost(*slot.site->device) ? make_error_code(Errc::no_device)
+                                                   : std::error_code(),
                      slot.current.load(std::memory_order_acquire));
     }
     assignment->asked = true;
@@ -303,8 +306,13 @@ void Scheduler::dispatch() {
   if (stopping()) return;
   const auto priority = [this](const Slot& each) { return priority_of(each); };
   for (DeviceWorker* on : device_workers()) {
-    while (on->running == nullptr) {
-      const auto eligible = [on](const Slot& each) { return each.site->device == on->device; };
+    const auto eligible = [on](const Slot& each) { return each.site->device == on->device; };
+    while (on->lost) {
+      Slot* slot = queue_.pop(priority, eligible);
+      if (slot == nullptr) break;
+      finish(*slot, Errc::no_device);
+    }
+    while (on->running == nullptr && !on->lost) {
       if (!on->lease && queue_.size() > 0) on->lease = library_.lease_device(on->device->name());
       Slot* slot = on->lease ? queue_.pop(priority, eligible) : nullptr;
       if (slot == nullptr) break;
@@ -419,6 +427,28 @@ void Scheduler::leave(Slot& slot, const std::string& cause) {
   finish(slot);
 }
 
+bool Scheduler::is_lost(const Device& device) const {
+  for (const DeviceWorker* on : device_workers()) {
+    if (on->device.get() == &device) return on->lost;
+  }
+  return false;
+}
+
+void Scheduler::lose_device(const Device& device, const std::string& cause) {
+  for (DeviceWorker* on : device_workers()) {
+    if (on->device.get() != &device || std::exchange(on->lost, true)) continue;
+    on->lease = {};
+    Event lost;
+    lost.kind = EventKind::device_lost;
+    lost.device = device.name();
+    lost.error = Errc::no_device;
+    lost.cause = cause;
+    lost.remedy = "what answers stays; restart the program when the device works again";
+    log().error("device {} is lost: {}", lost.device, cause);
+    events_.emit(std::move(lost));
+  }
+}
+
 // ---- Time -----------------------------------------------------------------------------------------------------------
 
 void Scheduler::arm_timer() {
@@ -469,11 +499,14 @@ void Scheduler::watch(DeviceWorker& on) {
   if (now - running->since <= 2 * options_.hang_timeout && on.worker->interrupt(*running)) return;
 
   on.worker->abandon();
-  {
+  try {
+    auto next = make_worker(on, policy_);
     const std::lock_guard lock(workers_mutex_);
     busy_of_abandoned_ += on.worker->busy();
-    on.worker = make_worker(on, policy_);
+    on.worker = std::move(next);
     if (paused_) on.worker->pause();
+  } catch (const std::exception& error) {
+    lose_device(*on.device, error.what());
   }
   on.running = nullptr;
   counters_.running.fetch_sub(1, std::memory_order_relaxed);

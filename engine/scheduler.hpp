@@ -164,6 +164,9 @@ class Scheduler {
   double priority_of(const Slot& slot) const;
   static Task task_of(const Assignment& assignment) noexcept;
   void leave(Slot& slot, const std::string& cause);
+  // Gives it no more jobs, and says so once.
+  void lose_device(const Device& device, const std::string& cause);
+  bool is_lost(const Device& device) const;
   void explain_on_strand(const Slot& slot, Explanation& explanation) const;
 
   // Outcomes

@@ -28,6 +28,7 @@ void Scheduler::on_outcome(Slot& slot, std::uint64_t run, const workers::Outcome
   for (DeviceWorker* on : device_workers()) release_worker(*on, slot);
   counters_.running.fetch_sub(1, std::memory_order_relaxed);
   if (assignment->step != Step::prepare) count(counters_.trials, outcome.trials.size());
+  if (outcome.error == Errc::no_device) lose_device(*slot.site->device, outcome.cause);
   switch (assignment->step) {
     case Step::prepare:
       on_prepared(slot, *assignment, outcome);
@@ -297,7 +298,7 @@ void Scheduler::fail(Slot& slot, std::error_code error, const std::string& cause
     log().warn("{}: the background gives up: {}", failed.problem, cause);
     events_.emit(std::move(failed));
   }
-  finish(slot, error == Errc::shut_down ? error : std::error_code());
+  finish(slot, error == Errc::shut_down || error == Errc::no_device ? error : std::error_code());
 }
 
 Subject Scheduler::stored_subject(const Slot& slot) const {

@@ -130,7 +130,7 @@ class Engine {
   Subscription subscribe(asio::any_io_executor executor, std::function<void(const Event&)> callback);
 
   // Completes with (std::error_code, Solution) when the background has nothing left to do for the problem: no job waits
-  // or runs. Any completion token. Cancellation (total, partial or terminal) completes with operation_aborted and
+  // or runs. Errc::no_device when the problem's device was lost before. Any completion token. Cancellation (total, partial or terminal) completes with operation_aborted and
   // leaves the job alone. The handler is posted to its associated executor and called exactly once.
   template <class P, class CompletionToken>
   auto async_settle(const P& problem, CompletionToken&& token, CallOptions options = {});

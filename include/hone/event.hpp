@@ -29,7 +29,7 @@ enum class EventKind : std::uint8_t {
   store_degraded,   // the engine runs from memory; `cause` and `remedy`
   store_damaged,    // a stored value failed its check and was set aside; `cause` says where
   store_recovered,  // the store works again and holds what was learned meanwhile
-  device_lost,      // a device is out of service
+  device_lost,      // a device is out of service: nothing more is measured on it; `cause`
 };
 constexpr std::array<std::string_view, 14> symbols(EventKind) noexcept {
   return {"upgraded",       "offered",       "rolled_back",     "prepared",    "withdrawn",

@@ -44,6 +44,7 @@ class KernelDevice {
  public:
   virtual ~KernelDevice() = default;
   virtual const DeviceLimits& limits() const noexcept = 0;
+  virtual bool in_service() const noexcept = 0;
   // Without features: "gfx90a".
   virtual std::string_view architecture() const noexcept = 0;
   // Takes the code from a cache or compiles it, which takes seconds, and loads it. Throws std::runtime_error with the

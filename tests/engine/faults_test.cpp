@@ -216,5 +216,34 @@ TEST(EngineConstruction, RejectsAnUnknownVariable) {
   unsetenv("HONE_TOLERANZ");
 }
 
+// Lost while two problems are measured in turn: told once, and both are given up. What answered still answers.
+TEST_F(FaultsTest, ALostDeviceIsToldOnceAndGetsNoMoreJobs) {
+  auto engine = start(with_bad(Fault::none), options());
+  EventLog log(*engine);
+  engine->pause();
+  const Solution answered = engine->find(Doubling{});
+  EXPECT_TRUE(answered);
+  engine->find(Doubling{.elements = 77});
+  auto first = engine->async_settle(Doubling{}, asio::use_future);
+  auto second = engine->async_settle(Doubling{.elements = 77}, asio::use_future);
+  device_->lose();
+  engine->resume();
+  for (auto* settled : {&first, &second}) {
+    try {
+      settled->get();
+      ADD_FAILURE() << "it settled";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), Errc::no_device);
+    }
+  }
+  const Event lost = log.wait(EventKind::device_lost);
+  EXPECT_EQ(lost.device, "scripted");
+  EXPECT_EQ(lost.error, Errc::no_device);
+  EXPECT_NE(lost.remedy, "");
+  EXPECT_EQ(engine->find(Doubling{}).candidate(), answered.candidate());
+  EXPECT_THROW(engine->async_settle(Doubling{.elements = 78}, asio::use_future).get(), std::system_error);
+  EXPECT_EQ(log.count(EventKind::device_lost), 1u);
+}
+
 }  // namespace
 }  // namespace hone

@@ -78,7 +78,8 @@ class EngineFixture : public ::testing::Test {
     options.clock = clock_;
     options.log_level = LogLevel::off;
     auto engine = std::make_unique<Engine>(std::move(options));
-    engine->add(std::make_shared<ScriptedDevice>(clock_));
+    device_ = std::make_shared<ScriptedDevice>(clock_);
+    engine->add(device_);
     engine->add(std::move(operation));
     return engine;
   }
@@ -118,6 +119,7 @@ class EngineFixture : public ::testing::Test {
 
   TemporaryDirectory directory_;
   std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  std::shared_ptr<ScriptedDevice> device_;  // of the engine that was started last
 };
 
 }  // namespace hone::test

@@ -12,6 +12,11 @@
 #include <stdexcept>
 #include <vector>
 
+// HIP's own headers have them too.
+#undef __global__
+#undef __device__
+#undef __shared__
+#undef __launch_bounds__
 #define __global__
 #define __device__ inline
 #define __shared__ static

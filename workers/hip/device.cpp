@@ -99,6 +99,7 @@ class HipDevice final : public Device, public KernelDevice {
   void use(std::shared_ptr<BinaryCache> cache) override { compiler_.use(std::move(cache)); }
 
   const DeviceLimits& limits() const noexcept override { return limits_; }
+  bool in_service() const noexcept override { return context_->in_service(); }
   std::string_view architecture() const noexcept override { return architecture_; }
 
   std::shared_ptr<const LoadedCode> compile(const KernelSource& source) override {

@@ -13,7 +13,12 @@ namespace {
 using hone::hip::KernelDevice;
 using hone::hip::PreparedLaunch;
 
-constexpr const char* gpus_only = "this solver runs on GPUs by HIP only";
+Refusal refuse_device(const Device& device) {
+  const auto* gpu = dynamic_cast<const KernelDevice*>(&device);
+  if (gpu == nullptr) return "this solver runs on GPUs by HIP only";
+  if (!gpu->in_service()) return "the device is out of service";
+  return {};
+}
 
 const DeviceLimits& limits_of(const Device& device) { return dynamic_cast<const KernelDevice&>(device).limits(); }
 
@@ -27,7 +32,7 @@ class Tiled final : public SolverFor<Problem> {
   bool compiles(const Problem&) const override { return true; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (dynamic_cast<const KernelDevice*>(&device) == nullptr) return gpus_only;
+    if (Refusal refusal = refuse_device(device)) return refusal;
     return refuse(p);
   }
   std::size_t workspace(const Problem& p, const Configuration& configuration) const override {
@@ -67,9 +72,9 @@ class Direct final : public SolverFor<Problem> {
   std::string_view id() const noexcept override { return "hip_direct"; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    const auto* gpu = dynamic_cast<const KernelDevice*>(&device);
-    if (gpu == nullptr) return gpus_only;
-    if (direct_code(gpu->architecture()).empty()) return "hone was compiled without code for this GPU's architecture";
+    if (Refusal refusal = refuse_device(device)) return refusal;
+    const auto& gpu = dynamic_cast<const KernelDevice&>(device);
+    if (direct_code(gpu.architecture()).empty()) return "hone was compiled without code for this GPU's architecture";
     return refuse_direct(p);
   }
 

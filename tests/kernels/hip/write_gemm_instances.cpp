@@ -30,6 +30,16 @@ void write(std::ostream& out, std::string& table, const Problem& p, const hone::
                   number, configuration.at("split_k") > 1 ? fmt::format("&instance_{}::gemm_join", number) : "nullptr");
 }
 
+// A small problem's, so that a search on an emulated device finds some of what it asks for.
+void write_searched(std::ostream& out, std::string& table, int& number) {
+  const Problem p{.m = 8, .n = 8, .k = 8};
+  hone::hip::DeviceLimits limits;
+  limits.work_item_registers = 512;
+  write(out, table, p, hip::default_configuration(p, limits), number++);
+  const auto sample = hone::covering_sample(hip::search_space(p, limits), 60);
+  for (std::size_t i = 0; i < 60; ++i) write(out, table, p, sample.configurations[i], number++);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -53,6 +63,7 @@ int main(int, char** arguments) {
       }
     }
   }
+  write_searched(out, table, number);
   fmt::print(out, "const Instance all[] = {{\n{}}};\n}}\nstd::span<const Instance> instances() {{ return all; }}\n}}\n",
              table);
   return out ? 0 : 1;

@@ -1,0 +1,301 @@
+// The matrix product on a GPU from the first question to the next start, over the emulated runtime: engine, workers,
+// compiler, kernels and database are the real ones.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <future>
+#include <hone/gemm.hpp>
+#include <hone/hip.hpp>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "kernels/gemm/hip/direct.hpp"
+#include "kernels/gemm/hip/kernel.hpp"
+#include "kernels/gemm/layout.hpp"
+#include "tests/kernels/hip/gemm_instance.hpp"
+#include "tests/support/engine_fixture.hpp"
+#include "tests/support/hip_runtime/emulated_hip.hpp"
+#include "tests/support/work_item_emulator.hpp"
+#include "workers/hip/device.hpp"
+
+#define ELEMENT float
+namespace hone::gemm::hip::emulated {
+#include "kernels/gemm/hip/direct.hip.hpp"
+}  // namespace hone::gemm::hip::emulated
+
+namespace hone::gemm::hip {
+namespace {
+
+using namespace std::chrono_literals;
+using test::EmulatedHip;
+using test::EmulatedLaunch;
+using test::EventLog;
+using test::HipFault;
+using ::testing::HasSubstr;
+
+const Problem problem{.m = 8, .n = 8, .k = 8};
+
+// The code that the emulated compiler makes: the definitions.
+std::string code_of(const std::vector<std::string>& definitions) {
+  return fmt::format("{}", fmt::join(definitions, " "));
+}
+
+template <class Argument>
+std::function<void(const EmulatedLaunch&)> kernel_of(void (*kernel)(Argument)) {
+  return [kernel](const EmulatedLaunch& launch) {
+    // The emulator of the language has one group at a time, whatever the streams are.
+    static std::mutex one;
+    const std::lock_guard lock(one);
+    const auto& argument = *static_cast<const Argument*>(launch.argument);
+    hone::testing::WorkItems::run(launch.groups, launch.work_group, [&] { kernel(argument); });
+  };
+}
+
+void add_kernels(EmulatedHip& hip) {
+  for (const Instance& instance : instances()) {
+    const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
+    if (p.m != problem.m) continue;
+    const std::string code = code_of(definitions(p, *search_space(p, {}).parse(instance.configuration)));
+    hip.add_kernel(code, "gemm", sizeof(Arguments), kernel_of(instance.gemm));
+    if (instance.gemm_join != nullptr) {
+      hip.add_kernel(code, "gemm_join", sizeof(Arguments), kernel_of(instance.gemm_join));
+    }
+  }
+  const auto direct = direct_code("gfx90a");
+  if (direct.empty()) return;
+  // Slow, so that it does not win.
+  hip.add_kernel(reinterpret_cast<const char*>(direct.data()), "gemm_direct", sizeof(DirectArguments),
+                 [run = kernel_of(&emulated::gemm_direct)](const EmulatedLaunch& launch) {
+                   run(launch);
+                   const auto end = std::chrono::steady_clock::now() + 5ms;
+                   while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+                 });
+}
+
+class EmulatedCompiler final : public workers::Compiler {
+ public:
+  explicit EmulatedCompiler(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
+  const std::string& version() const noexcept override { return version_; }
+  workers::Code compile(const workers::CompileRequest& request) override {
+    if (gate_.valid()) gate_.wait();
+    ++compilations;
+    std::string code = code_of(request.options);
+    bool known = false;
+    for (const Instance& instance : instances()) {
+      const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
+      known = known ||
+              (p.m == problem.m && code == code_of(definitions(p, *search_space(p, {}).parse(instance.configuration))));
+    }
+    if (!known) throw std::runtime_error("no such instance was compiled for the host");
+    code.push_back('\0');
+    const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
+    return {bytes, bytes + code.size()};
+  }
+
+  static inline std::atomic<int> compilations = 0;
+
+ private:
+  const std::string version_ = "emulated";
+  const std::shared_future<void> gate_;
+};
+
+class GemmGpuTest : public ::testing::Test {
+ protected:
+  GemmGpuTest() {
+    engine::set_log_level(LogLevel::off);
+    hip_.reset();
+    add_kernels(hip_);
+    EmulatedCompiler::compilations = 0;
+  }
+  ~GemmGpuTest() override {
+    device_.reset();
+    EXPECT_THAT(hip_.complaints(), ::testing::IsEmpty());
+    hip_.reset();
+  }
+
+  std::unique_ptr<Engine> start(std::shared_future<void> gate = {}, Policy policy = Policy::offline()) {
+    EngineOptions options;
+    options.database = directory_.path("database");
+    options.log_level = LogLevel::off;
+    policy.max_evaluations = 60;
+    policy.patience = 60;
+    options.policy = policy;
+    auto engine = std::make_unique<Engine>(std::move(options));
+    device_ = hone::hip::make_device(0, {}, std::make_unique<EmulatedCompiler>(std::move(gate)));
+    engine->add(device_);
+    engine->add(operation());
+    return engine;
+  }
+
+  // Runs the solution on a stream of the caller's and compares with the reference.
+  void expect_right(const Solution& solution) {
+    const auto operands = operation()->operands(hone::Problem(problem));
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<std::vector<float>> values;
+    std::vector<Buffer> buffers;
+    for (const Operand& operand : operands) {
+      values.emplace_back(operand.count);
+      for (float& value : values.back()) value = uniform(random);
+      buffers.push_back(device_->allocate(values.back().size() * sizeof(float)));
+      device_->copy_to_device(buffers.back().get(), std::as_bytes(std::span(values.back())));
+    }
+    hipStream_t native = nullptr;
+    ASSERT_EQ(hipStreamCreateWithPriority(&native, hipStreamDefault, 0), hipSuccess);
+    {
+      const auto stream = hip_stream(device_, native);
+      EXPECT_FALSE(solution.run(*stream, {buffers[0].get(), buffers[1].get(), buffers[2].get()}));
+      EXPECT_FALSE(stream->synchronize());
+    }
+    EXPECT_EQ(hipStreamDestroy(native), hipSuccess);
+    std::vector<float> result(values[2].size());
+    device_->copy_to_host(std::as_writable_bytes(std::span(result)), buffers[2].get());
+    std::vector<std::span<std::byte>> spans;
+    for (auto& each : values) spans.push_back(std::as_writable_bytes(std::span(each)));
+    operation()->reference(hone::Problem(problem), spans);
+    for (std::size_t i = 0; i < result.size(); ++i) EXPECT_NEAR(result[i], values[2][i], 1e-5) << i;
+  }
+
+  static Solution settled(Engine& engine) { return engine.async_settle(problem, asio::use_future).get(); }
+
+  EmulatedHip& hip_ = EmulatedHip::get();
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<Device> device_;
+};
+
+#define SKIP_WITHOUT_PRECOMPILED_CODE()                                                              \
+  if (direct_code("gfx90a").empty()) {                                                               \
+    GTEST_SKIP() << "this build has no code that was compiled ahead (no compiler, or instrumented)"; \
+  }
+
+TEST_F(GemmGpuTest, TheFirstAnswerNeverWaitsForTheCompiler) {
+  SKIP_WITHOUT_PRECOMPILED_CODE();
+  std::promise<void> gate;
+  auto engine = start(gate.get_future().share());
+  const Solution first = engine->find(problem);  // while the compiler would block for ever
+  EXPECT_EQ(first.candidate().solver, "hip_direct");
+  expect_right(first);
+  EXPECT_EQ(EmulatedCompiler::compilations, 0);
+  gate.set_value();
+  const Solution tuned = settled(*engine);
+  EXPECT_EQ(tuned.candidate().solver, "hip_tiled");
+  EXPECT_EQ(tuned.provenance(), Provenance::user);
+  expect_right(tuned);
+  EXPECT_GT(EmulatedCompiler::compilations, 0);
+  EXPECT_EQ(hip_.default_stream_uses(), 0);
+}
+
+TEST_F(GemmGpuTest, TheSecondStartCompilesNothing) {
+  Candidate best;
+  {
+    auto engine = start();
+    const Solution tuned = settled(*engine);
+    best = tuned.candidate();
+    EXPECT_EQ(best.solver, "hip_tiled");
+    EXPECT_GT(EmulatedCompiler::compilations, 0);
+  }
+  device_.reset();
+  EmulatedCompiler::compilations = 0;
+  auto engine = start({}, Policy::serving());
+  const Solution again = settled(*engine);
+  EXPECT_EQ(again.candidate(), best);
+  EXPECT_EQ(again.provenance(), Provenance::user);
+  expect_right(again);
+  EXPECT_EQ(EmulatedCompiler::compilations, 0);
+  EXPECT_EQ(engine->statistics().trials, 0u);
+}
+
+// Most of what the search asks for does not compile here: it is set aside, and the search goes on.
+TEST_F(GemmGpuTest, WhatDoesNotCompileIsQuarantined) {
+  auto engine = start();
+  EventLog log(*engine);
+  EXPECT_EQ(settled(*engine).candidate().solver, "hip_tiled");
+  const Event quarantined = log.wait(EventKind::quarantined);
+  EXPECT_THAT(quarantined.cause, HasSubstr("no such instance"));
+  EXPECT_GT(engine->statistics().trials, engine->statistics().quarantined + 2);
+}
+
+struct FaultRow {
+  const char* name;
+  HipFault fault;
+  bool device_is_lost;
+};
+
+void PrintTo(const FaultRow& row, std::ostream* out) { *out << row.name; }
+
+class GemmGpuFaultTest : public GemmGpuTest, public ::testing::WithParamInterface<FaultRow> {};
+
+// Whatever fails under way, the engine answers, says so, and ends.
+TEST_P(GemmGpuFaultTest, EndsInItsEvent) {
+  auto engine = start();
+  EventLog log(*engine);
+  hip_.inject(GetParam().fault, 20);
+  std::error_code error;
+  try {
+    settled(*engine);
+  } catch (const std::system_error& failure) {
+    error = failure.code();
+  }
+  if (GetParam().device_is_lost) {
+    EXPECT_EQ(error, Errc::no_device) << error.message();
+    const Event lost = log.wait(EventKind::device_lost);
+    EXPECT_EQ(lost.device, "hip:0");
+    EXPECT_NE(lost.cause, "");
+    // Another problem's question is answered too.
+    Problem other = problem;
+    other.m = 9;
+    EXPECT_THAT(std::string(engine->find(other).reason()), HasSubstr("out of service"));
+    EXPECT_EQ(log.count(EventKind::device_lost), 1u);
+  } else {
+    EXPECT_FALSE(error) << error.message();
+    EXPECT_EQ(log.count(EventKind::device_lost), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, GemmGpuFaultTest,
+                         ::testing::Values(FaultRow{"OutOfMemory", HipFault::out_of_memory, false},
+                                           FaultRow{"LaunchRefused", HipFault::launch_refused, false},
+                                           FaultRow{"IllegalAddress", HipFault::illegal_address, true},
+                                           FaultRow{"DeviceLost", HipFault::device_lost, true}),
+                         [](const auto& row) { return row.param.name; });
+
+// The kernel that is compiled ahead, over what a problem can be.
+TEST(GemmDirect, EqualsTheReference) {
+  const Problem shapes[] = {
+      {.m = 7, .n = 5, .k = 9, .alpha = 0.5F, .beta = 2, .bias = true, .activation = Activation::gelu},
+      {.m = 33, .n = 40, .k = 1, .transpose_a = true, .bias = true, .activation = Activation::relu},
+      {.m = 4, .n = 300, .k = 17, .transpose_b = true, .batch = 3},
+      {.m = 1, .n = 1, .k = 64, .transpose_a = true, .transpose_b = true}};
+  for (const Problem& p : shapes) {
+    const auto operands = operation()->operands(hone::Problem(p));
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<std::vector<float>> values;
+    for (const Operand& operand : operands) {
+      values.emplace_back(operand.count);
+      for (float& value : values.back()) value = uniform(random);
+    }
+    std::vector<float> result = values[2];
+    const hone::hip::KernelLaunch launch = direct_launch(p);
+    const DirectArguments argument =
+        direct_arguments(p, {values[0].data(), values[1].data(), result.data(), values[3].data()});
+    hone::testing::WorkItems::run(launch.groups, launch.work_group, [&] { emulated::gemm_direct(argument); });
+    std::vector<std::span<std::byte>> spans;
+    for (auto& each : values) spans.push_back(std::as_writable_bytes(std::span(each)));
+    operation()->reference(hone::Problem(p), spans);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      ASSERT_NEAR(result[i], values[2][i], 1e-4) << hone::Problem(p).text();
+    }
+  }
+}
+
+TEST(GemmDirect, RefusesWhatItCannotCount) {
+  EXPECT_FALSE(refuse_direct(Problem{.m = 1 << 20, .n = 1 << 11, .k = 7}));
+  EXPECT_THAT(refuse_direct(Problem{.m = 1 << 20, .n = (1 << 11) + 1, .k = 7}).value_or(""), HasSubstr("product"));
+  EXPECT_THAT(refuse_direct(Problem{.m = 1, .n = 1, .k = 1, .batch = 65536}).value_or(""), HasSubstr("batch"));
+}
+
+}  // namespace
+}  // namespace hone::gemm::hip
