@@ -30,11 +30,11 @@ ${text})kernel\";
   target_sources(hone_kernels PRIVATE ${unit})
 endfunction()
 
-# hone_precompile_kernel(NAMESPACE FUNCTION FILE): makes NAMESPACE::FUNCTION return the kernel's code for the common
-# architectures, compiled during the build; nothing where there is no compiler. Instrumented builds have none either: the
+# hone_precompile_kernel(TARGET NAMESPACE FUNCTION FILE): adds NAMESPACE::FUNCTION to the target, which returns the kernel's
+# code for the common architectures, compiled during the build; nothing where there is no compiler. Instrumented builds have none either: the
 # compiler that they would run is not theirs.
 set(HONE_GPU_ARCHITECTURES gfx906 gfx908 gfx90a gfx1030)
-function(hone_precompile_kernel namespace function file)
+function(hone_precompile_kernel target namespace function file)
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
   if(HONE_HIP_FOUND AND NOT HONE_SANITIZE)
     hone_inline_includes(${CMAKE_CURRENT_SOURCE_DIR}/${file} text)
@@ -42,10 +42,10 @@ function(hone_precompile_kernel namespace function file)
     add_custom_command(OUTPUT ${unit}
       COMMAND hone_precompile ${namespace} ${function} ${unit}.hip ${unit} ${HONE_GPU_ARCHITECTURES}
       DEPENDS hone_precompile ${unit}.hip VERBATIM)
-    # The library is another folder's, which does not see this folder's commands.
+    # The target may be another folder's, which does not see this folder's commands.
     add_custom_target(precompiled_${function} DEPENDS ${unit})
-    add_dependencies(hone_kernels precompiled_${function})
-    set_source_files_properties(${unit} TARGET_DIRECTORY hone_kernels PROPERTIES GENERATED TRUE)
+    add_dependencies(${target} precompiled_${function})
+    set_source_files_properties(${unit} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE)
   else()
     file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT "#include <cstddef>
 #include <span>
@@ -56,5 +56,5 @@ std::span<const std::byte> ${function}(std::string_view) noexcept { return {}; }
 }  // namespace ${namespace}
 ")
   endif()
-  target_sources(hone_kernels PRIVATE ${unit})
+  target_sources(${target} PRIVATE ${unit})
 endfunction()

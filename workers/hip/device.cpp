@@ -12,6 +12,7 @@
 #include "workers/compile/child_compiler.hpp"
 #include "workers/hip/compiler_path.hpp"
 #include "workers/hip/device.hpp"
+#include "workers/hip/load.hpp"
 #include "workers/hip/module.hpp"
 #include "workers/hip/stream.hpp"
 
@@ -60,7 +61,8 @@ class HipDevice final : public Device, public KernelDevice {
         limits_(limits_of(properties, architecture_)),
         cache_bytes_(static_cast<std::size_t>(std::max(0, properties.l2CacheSize))),
         compiler_(std::move(compiler)),
-        transfers_(std::make_shared<Transfers>(context_)) {}
+        transfers_(std::make_shared<Transfers>(context_)),
+        load_(make_load(properties.multiProcessorCount)) {}
 
   const std::string& name() const noexcept override { return context_->name(); }
   const Environment& environment() const noexcept override { return environment_; }
@@ -76,7 +78,11 @@ class HipDevice final : public Device, public KernelDevice {
     const OnDevice here(*context_);
     const std::lock_guard lock(transfers_->mutex);
     void* memory = nullptr;
-    const hipError_t allocated = hipMallocAsync(&memory, std::max<std::size_t>(bytes, 1), transfers_->stream.native());
+    const std::size_t wanted = std::max<std::size_t>(bytes, 1);
+    hipError_t allocated = hipMallocAsync(&memory, wanted, transfers_->stream.native());
+    // Some devices have no pool; then freeing waits for the device.
+    const bool pooled = allocated != hipErrorNotSupported;
+    if (!pooled) allocated = hipMalloc(&memory, wanted);
     std::error_code error = context_->check(allocated, "allocating memory");
     if (!error) error = context_->wait(transfers_->stream.native());
     if (error == Errc::no_device) check_in_service();
@@ -85,7 +91,8 @@ class HipDevice final : public Device, public KernelDevice {
                   fmt::format("device {} has no {} bytes left ({}); lower max_buffer_bytes or free memory", name(),
                               bytes, describe(allocated)));
     }
-    return {static_cast<std::byte*>(memory), [transfers = transfers_](std::byte* p) { transfers->free(p); }};
+    return {static_cast<std::byte*>(memory),
+            [transfers = transfers_, pooled](std::byte* p) { transfers->free(p, pooled); }};
   }
 
   void copy_to_device(std::byte* target, std::span<const std::byte> source) override {
@@ -95,6 +102,11 @@ class HipDevice final : public Device, public KernelDevice {
     copy(target.data(), source, target.size(), hipMemcpyDeviceToHost);
   }
 
+  std::error_code run_reference(Stream& stream) noexcept override {
+    if (!load_) return std::make_error_code(std::errc::not_supported);
+    float* const unused = nullptr;
+    return load_->run(stream, &unused);
+  }
   std::size_t last_level_cache_bytes() const noexcept override { return cache_bytes_; }
   void use(std::shared_ptr<BinaryCache> cache) override { compiler_.use(std::move(cache)); }
 
@@ -129,16 +141,31 @@ class HipDevice final : public Device, public KernelDevice {
   // The stream of copies and allocations. Outlives the device where a buffer does.
   struct Transfers {
     explicit Transfers(const std::shared_ptr<Context>& of) : context(of), stream(of, StreamPriority::background) {}
-    void free(std::byte* memory) noexcept {
+    void free(std::byte* memory, bool pooled) noexcept {
       if (!context->in_service()) return;
       const OnDevice here(*context);
       const std::lock_guard lock(mutex);
-      static_cast<void>(context->check(hipFreeAsync(memory, stream.native()), "freeing memory"));
+      const hipError_t freed = pooled ? hipFreeAsync(memory, stream.native()) : hipFree(memory);
+      static_cast<void>(context->check(freed, "freeing memory"));
     }
     const std::shared_ptr<Context> context;
     std::mutex mutex;
     HipStream stream;
   };
+
+  // Null where hone was not compiled for the architecture: then nothing is corrected for load.
+  std::unique_ptr<const PreparedLaunch> make_load(int compute_units) {
+    const auto code = load_code(architecture_);
+    if (code.empty()) return nullptr;
+    try {
+      return load(code)->prepare({.kernel = "hone_load",
+                                  .groups = {static_cast<std::uint32_t>(std::max(1, compute_units)), 1, 1},
+                                  .work_group = 256});
+    } catch (const std::runtime_error& error) {
+      context_->warn(fmt::format("no measurement is corrected for load: {}", error.what()));
+      return nullptr;
+    }
+  }
 
   void check_in_service() const {
     if (!context_->in_service()) throw Error(Errc::no_device, fmt::format("device {} is out of service", name()));
@@ -163,6 +190,7 @@ class HipDevice final : public Device, public KernelDevice {
   const std::size_t cache_bytes_;
   workers::CachingCompiler compiler_;
   const std::shared_ptr<Transfers> transfers_;
+  const std::unique_ptr<const PreparedLaunch> load_;
 };
 
 }  // namespace

@@ -93,12 +93,18 @@ void EmulatedHip::reset(int devices) {
   state_->hangs_end = false;
   state_->sticky = hipSuccess;
   state_->default_stream_uses = 0;
+  state_->pools = true;
 }
 
 void EmulatedHip::inject(HipFault fault, int later) {
   const std::lock_guard lock(state_->mutex);
   state_->fault = fault;
   state_->later = later;
+}
+
+void EmulatedHip::remove_pools() {
+  const std::lock_guard lock(state_->mutex);
+  state_->pools = false;
 }
 
 void EmulatedHip::add_kernel(std::string code, std::string kernel, std::size_t bytes,

@@ -46,6 +46,8 @@ class EmulatedHip {
   void reset(int devices = 1);
   // After `later` more operations that could meet it.
   void inject(HipFault fault, int later = 0);
+  // A device whose memory has no pools.
+  void remove_pools();
   // A code object is the text `code`; its kernel's argument has `bytes`.
   void add_kernel(std::string code, std::string kernel, std::size_t bytes,
                   std::function<void(const EmulatedLaunch&)> run);

@@ -73,6 +73,7 @@ struct EmulatedHip::State {
   mutable std::mutex mutex;
   std::condition_variable hang_ends;
   int devices = 1;
+  bool pools = true;
   HipFault fault = HipFault::none;
   int later = 0;
   bool hangs_end = false;

@@ -276,6 +276,10 @@ hipError_t hipFree(void* memory) {
 
 hipError_t hipMallocAsync(void** memory, std::size_t bytes, hipStream_t stream) {
   if (const hipError_t error = state().enter("hipMallocAsync")) return error;
+  {
+    const std::lock_guard lock(state().mutex);
+    if (!state().pools) return hipErrorNotSupported;
+  }
   state().stream_of(stream);
   if (breaks_a_capture()) return hipErrorStreamCaptureUnsupported;
   if (state().meets(HipFault::out_of_memory)) return hipErrorOutOfMemory;

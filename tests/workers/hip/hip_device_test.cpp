@@ -9,6 +9,7 @@
 
 #include "engine/log.hpp"
 #include "tests/support/hip_runtime/emulated_hip.hpp"
+#include "workers/hip/load.hpp"
 #include "workers/hip/stream.hpp"
 
 namespace hone {
@@ -182,6 +183,31 @@ TEST_F(HipDeviceTest, NoMemoryIsAnErrorAndNotTheEndOfTheDevice) {
   EXPECT_EQ(stream->scratch(100), nullptr);
   EXPECT_NE(stream->scratch(100), nullptr);
   EXPECT_NE(device_->allocate(0), nullptr);
+}
+
+TEST_F(HipDeviceTest, WorksWithoutPools) {
+  hip_.remove_pools();
+  Buffer buffer = floats({1, 2});
+  EXPECT_THAT(read(buffer, 2), ::testing::ElementsAre(1, 2));
+  buffer.reset();
+  EXPECT_EQ(hip_.allocations(), 0u);
+  hip_.inject(HipFault::out_of_memory);
+  EXPECT_EQ(error_of([&] { device_->allocate(100); }), Errc::out_of_memory);
+}
+
+TEST_F(HipDeviceTest, TellsItsLoadWhereItHasCodeForIt) {
+  const auto stream = device_->make_stream(StreamPriority::background);
+  EXPECT_EQ(device_->run_reference(*stream), std::errc::not_supported);  // the double does not know the code
+  const auto ahead = hip::load_code("gfx90a");
+  if (ahead.empty()) GTEST_SKIP() << "this build has no code that was compiled ahead (no compiler, or instrumented)";
+  int runs = 0;
+  hip_.add_kernel(reinterpret_cast<const char*>(ahead.data()), "hone_load", sizeof(float*),
+                  [&](const test::EmulatedLaunch& launch) { runs += static_cast<int>(launch.groups[0]); });
+  const auto device = hip_device(0);
+  const auto another = device->make_stream(StreamPriority::background);
+  EXPECT_FALSE(device->run_reference(*another));
+  EXPECT_FALSE(another->synchronize());
+  EXPECT_EQ(runs, 104);  // a group a compute unit
 }
 
 TEST_F(HipDeviceTest, ScratchGrowsAndKeepsWhatAGraphMayUse) {
