@@ -3,14 +3,14 @@
 function(hone_inline_includes file result)
   file(READ ${file} text)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
-  foreach(include IN LISTS includes)
-    string(REGEX REPLACE "#include \"([^\"]+)\"" "\\1" header "${include}")
-    file(READ ${PROJECT_SOURCE_DIR}/${header} content)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+  while(text MATCHES "#include \"([^\"]+)\"")
+    set(header ${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1})
+    set(include ${CMAKE_MATCH_0})
+    file(READ ${header} content)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     string(REPLACE "#pragma once\n" "" content "${content}")
     string(REPLACE "${include}" "${content}" text "${text}")
-  endforeach()
+  endwhile()
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -30,7 +30,7 @@ ${text})kernel\";
   target_sources(hone_kernels PRIVATE ${unit})
 endfunction()
 
-# hone_precompile_kernel(TARGET NAMESPACE FUNCTION FILE): adds NAMESPACE::FUNCTION to the target, which returns the kernel's
+# hone_precompile_kernel(TARGET NAMESPACE FUNCTION FILE [DEFINITION...]): adds NAMESPACE::FUNCTION to the target, which returns the kernel's
 # code for the common architectures, compiled during the build; nothing where there is no compiler. Instrumented builds have none either: the
 # compiler that they would run is not theirs.
 set(HONE_GPU_ARCHITECTURES gfx906 gfx908 gfx90a gfx1030)
@@ -38,13 +38,16 @@ function(hone_precompile_kernel target namespace function file)
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
   if(HONE_HIP_FOUND AND NOT HONE_SANITIZE)
     hone_inline_includes(${CMAKE_CURRENT_SOURCE_DIR}/${file} text)
-    file(CONFIGURE OUTPUT ${unit}.hip @ONLY CONTENT "${text}")
+    list(TRANSFORM ARGN PREPEND "#define " OUTPUT_VARIABLE definitions)
+    list(JOIN definitions "\n" definitions)
+    file(CONFIGURE OUTPUT ${unit}.hip @ONLY CONTENT "${definitions}\n${text}")
     add_custom_command(OUTPUT ${unit}
       COMMAND hone_precompile ${namespace} ${function} ${unit}.hip ${unit} ${HONE_GPU_ARCHITECTURES}
       DEPENDS hone_precompile ${unit}.hip VERBATIM)
     # The target may be another folder's, which does not see this folder's commands.
-    add_custom_target(precompiled_${function} DEPENDS ${unit})
-    add_dependencies(${target} precompiled_${function})
+    string(MAKE_C_IDENTIFIER precompile_${namespace}_${function} name)
+    add_custom_target(${name} DEPENDS ${unit})
+    add_dependencies(${target} ${name})
     set_source_files_properties(${unit} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE)
   else()
     file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT "#include <cstddef>
@@ -57,4 +60,13 @@ std::span<const std::byte> ${function}(std::string_view) noexcept { return {}; }
 ")
   endif()
   target_sources(${target} PRIVATE ${unit})
+endfunction()
+
+# hone_precompile_rows(NAMESPACE FILE): NAMESPACE::precompiled_f32 and _f16 for a kernel along rows (rows.hip.hpp), in the
+# geometry of precompiled_row_launch.
+function(hone_precompile_rows namespace file)
+  hone_precompile_kernel(hone_kernels ${namespace} precompiled_f32 ${file}
+    "ELEMENT float" "ROW_ITEMS 256" "ROWS 1" "VECTOR 1" "UNROLL 1")
+  hone_precompile_kernel(hone_kernels ${namespace} precompiled_f16 ${file}
+    "ELEMENT _Float16" "ROW_ITEMS 256" "ROWS 1" "VECTOR 1" "UNROLL 1")
 endfunction()

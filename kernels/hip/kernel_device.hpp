@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <hone/device.hpp>
+#include <hone/solver.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,5 +54,9 @@ class KernelDevice {
   // Loads what was compiled before. Throws as compile does.
   virtual std::shared_ptr<const LoadedCode> load(std::span<const std::byte> code) = 0;
 };
+
+// Refuses every device that GPU kernels cannot run on.
+Refusal refuse_device(const Device& device);
+inline constexpr const char* no_precompiled_code = "hone was compiled without code for this GPU's architecture";
 
 }  // namespace hone::hip

@@ -1,6 +1,7 @@
 #include <hone/layernorm.hpp>
 #include <utility>
 
+#include "kernels/layernorm/hip/kernel.hpp"
 #include "kernels/layernorm/host/solvers.hpp"
 #include "kernels/layernorm/reference.hpp"
 
@@ -37,6 +38,8 @@ std::shared_ptr<const Operation> make_operation() {
 #if HONE_WITH_ONEDNN
   solvers.push_back(host::onednn(facts));
 #endif
+  solvers.push_back(hip::rows());
+  solvers.push_back(hip::direct());
   return std::make_shared<const Layernorm>(std::move(solvers), std::move(facts));
 }
 

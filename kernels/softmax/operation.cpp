@@ -1,6 +1,7 @@
 #include <hone/softmax.hpp>
 #include <utility>
 
+#include "kernels/softmax/hip/kernel.hpp"
 #include "kernels/softmax/host/solvers.hpp"
 #include "kernels/softmax/reference.hpp"
 
@@ -34,6 +35,8 @@ std::shared_ptr<const Operation> make_operation() {
 #if HONE_WITH_ONEDNN
   solvers.push_back(host::onednn(facts));
 #endif
+  solvers.push_back(hip::rows());
+  solvers.push_back(hip::direct());
   return std::make_shared<const Softmax>(std::move(solvers), std::move(facts));
 }
 

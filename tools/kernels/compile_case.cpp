@@ -6,6 +6,9 @@
 
 #include "kernels/covering_sample.hpp"
 #include "kernels/gemm/hip/kernel.hpp"
+#include "kernels/hip/row_kernel.hpp"
+#include "kernels/layernorm/hip/kernel.hpp"
+#include "kernels/softmax/hip/kernel.hpp"
 
 namespace hone::tools {
 namespace {
@@ -19,8 +22,7 @@ CompileCase gemm_case(const gemm::Problem& p, const Configuration& configuration
           .is_default = is_default,
           .source = gemm::hip::source(),
           .definitions = gemm::hip::definitions(p, configuration),
-          .local_memory_bytes = gemm::hip::local_memory_bytes(p, configuration),
-          .estimated_registers = gemm::hip::estimated_registers(configuration)};
+          .local_memory_bytes = gemm::hip::local_memory_bytes(p, configuration)};
 }
 
 // The class of the number-th case: types, transposes, bias and activations in turn.
@@ -64,6 +66,38 @@ std::vector<CompileCase> gemm_cases(const Target& target, bool all) {
   return cases;
 }
 
+// Of a kernel along rows: the defaults of short and long rows, and a sample or all of the space.
+std::vector<CompileCase> row_cases(const std::string& kernel, std::string_view source, const Target& target, bool all) {
+  std::vector<CompileCase> cases;
+  const auto add = [&](const RowLayout& layout, DataType type, const Configuration& configuration, bool is_default) {
+    cases.push_back({.kernel = kernel,
+                     .problem = fmt::format("{} x {} {}", layout.rows, layout.columns, type == f16 ? "f16" : "f32"),
+                     .configuration = configuration.text(),
+                     .is_default = is_default,
+                     .source = source,
+                     .definitions = hip::row_definitions(type, configuration),
+                     .local_memory_bytes = hip::row_local_memory_bytes(configuration)});
+  };
+  for (const DataType type : {f32, f16}) {
+    for (const std::int64_t columns : {40, 384, 50257}) {
+      const RowLayout layout = row_layout(4096, columns, 0, 0);
+      add(layout, type, hip::default_row_configuration(layout, type, target.limits), true);
+    }
+    const RowLayout layout = row_layout(4096, 1 << 16, 0, 0);
+    const SearchSpace space = hip::row_search_space(layout, type, target.limits);
+    const auto take = [&](const Configuration& configuration) {
+      add(layout, type, configuration, false);
+      return true;
+    };
+    if (all) {
+      space.for_each(take);
+    } else {
+      for (const Configuration& each : covering_sample(space, sample_size / 2).configurations) take(each);
+    }
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<Target> targets() {
@@ -84,10 +118,12 @@ Target find_target(const std::string& architecture) {
   throw Error(Errc::invalid_option, fmt::format("there is no target '{}'; hone compiles for: {}", architecture, known));
 }
 
-std::vector<std::string> kernel_names() { return {"gemm"}; }
+std::vector<std::string> kernel_names() { return {"gemm", "softmax", "layernorm"}; }
 
 std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {
   if (kernel == "gemm") return gemm_cases(target, all);
+  if (kernel == "softmax") return row_cases(kernel, softmax::hip::source(), target, all);
+  if (kernel == "layernorm") return row_cases(kernel, layernorm::hip::source(), target, all);
   throw Error(Errc::invalid_option,
               fmt::format("there is no kernel '{}'; hone has: {}", kernel, fmt::join(kernel_names(), ", ")));
 }

@@ -18,8 +18,7 @@ struct CompileCase {
   bool is_default = false;
   std::string_view source;
   std::vector<std::string> definitions;
-  std::int64_t local_memory_bytes = 0;   // as the kernel's description says
-  std::int64_t estimated_registers = 0;  // likewise
+  std::int64_t local_memory_bytes = 0;  // as the kernel's description says
 };
 
 // A GPU architecture that hone is compiled for, and what it allows.

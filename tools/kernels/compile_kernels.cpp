@@ -134,7 +134,7 @@ std::map<std::size_t, Outcome> compile_all(const std::vector<CompileCase>& cases
 std::size_t report(const std::string& kernel, const Target& target, const std::vector<CompileCase>& cases,
                    const std::map<std::size_t, Outcome>& outcomes, const Options& options, double seconds) {
   std::size_t failures = 0, spilling = 0, defaults = 0;
-  std::int64_t beyond_estimate = 0;
+  std::int64_t most_registers = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const CompileCase& item = cases[i];
     const auto found = outcomes.find(i);
@@ -142,7 +142,7 @@ std::size_t report(const std::string& kernel, const Target& target, const std::v
         found != outcomes.end() ? found->second : Outcome{.failure = "the compiler's process ended"};
     defaults += item.is_default ? 1 : 0;
     spilling += outcome.spilled_registers > 0 ? 1 : 0;
-    beyond_estimate = std::max(beyond_estimate, outcome.vector_registers - item.estimated_registers);
+    most_registers = std::max(most_registers, outcome.vector_registers);
     std::string failure = outcome.failure;
     if (failure.empty() && item.is_default && outcome.spilled_registers > options.max_spills) {
       failure =
@@ -152,9 +152,8 @@ std::size_t report(const std::string& kernel, const Target& target, const std::v
     ++failures;
     fmt::print("FAILED {} {} '{}' {}: {}\n", kernel, target.architecture, item.problem, item.configuration, failure);
   }
-  fmt::print(
-      "{} {}: {} compiled ({} defaults), {} failed, {} spill, at most {} registers beyond the estimate, {:.0f} s\n",
-      kernel, target.architecture, cases.size() - failures, defaults, failures, spilling, beyond_estimate, seconds);
+  fmt::print("{} {}: {} compiled ({} defaults), {} failed, {} spill, at most {} vector registers, {:.0f} s\n", kernel,
+             target.architecture, cases.size() - failures, defaults, failures, spilling, most_registers, seconds);
   std::fflush(stdout);
   return failures;
 }

@@ -12,13 +12,7 @@ namespace {
 
 using hone::hip::KernelDevice;
 using hone::hip::PreparedLaunch;
-
-Refusal refuse_device(const Device& device) {
-  const auto* gpu = dynamic_cast<const KernelDevice*>(&device);
-  if (gpu == nullptr) return "this solver runs on GPUs by HIP only";
-  if (!gpu->in_service()) return "the device is out of service";
-  return {};
-}
+using hone::hip::refuse_device;
 
 const DeviceLimits& limits_of(const Device& device) { return dynamic_cast<const KernelDevice&>(device).limits(); }
 
@@ -74,7 +68,7 @@ class Direct final : public SolverFor<Problem> {
   Refusal applicable(const Problem& p, const Device& device) const override {
     if (Refusal refusal = refuse_device(device)) return refusal;
     const auto& gpu = dynamic_cast<const KernelDevice&>(device);
-    if (direct_code(gpu.architecture()).empty()) return "hone was compiled without code for this GPU's architecture";
+    if (direct_code(gpu.architecture()).empty()) return hone::hip::no_precompiled_code;
     return refuse_direct(p);
   }
 
