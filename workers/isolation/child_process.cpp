@@ -27,6 +27,7 @@ constexpr int exited = 1000;
 constexpr int hung = 2000;
 constexpr int sent_nonsense = 2001;
 constexpr int vanished = 2002;
+constexpr int lost_device = 2003;
 
 class ProcessEnd final : public std::error_category {
  public:
@@ -35,6 +36,7 @@ class ProcessEnd final : public std::error_category {
     if (value == hung) return "it did not come back in time, and its process was killed";
     if (value == sent_nonsense) return "it damaged its process, which sent what is no message";
     if (value == vanished) return "its process ended";
+    if (value == lost_device) return "it put the device out of service for its process";
     if (value >= exited) return fmt::format("it ended its process with exit status {}", value - exited);
     return fmt::format("its process was ended by signal {} ({})", value, strsignal(value));
   }
@@ -158,7 +160,7 @@ void ChildProcess::start(const std::vector<std::string>& program, std::uint64_t 
 }
 
 ChildProcess::~ChildProcess() {
-  finish(false);
+  finish();
   close_all();
 }
 
@@ -191,11 +193,11 @@ std::optional<Reply> ChildProcess::ask(const MessageWriter& request, std::chrono
   if (end_) return {};
   Reply reply;
   std::vector<std::byte> bytes;
-  if (!send_message(socket_, request.bytes())) return finish(false), std::nullopt;
+  if (!send_message(socket_, request.bytes())) return finish(), std::nullopt;
   const Readiness readiness = wait(timeout, awake);
   if (readiness == Readiness::timed_out) interrupt();
-  if (readiness != Readiness::message || !receive_message(socket_, bytes)) return finish(false), std::nullopt;
-  if (!decode(std::move(bytes), reply)) return finish(true), std::nullopt;
+  if (readiness != Readiness::message || !receive_message(socket_, bytes)) return finish(), std::nullopt;
+  if (!decode(std::move(bytes), reply)) return finish(sent_nonsense), std::nullopt;
   return reply;
 }
 
@@ -207,7 +209,7 @@ bool ChildProcess::ended() {
   }
   pollfd files[2] = {{socket_, POLLIN, 0}, {process_, POLLIN, 0}};
   // It speaks only when asked: whatever can be read now is its end, or damage.
-  if (poll(files, 2, 0) > 0) finish(false);
+  if (poll(files, 2, 0) > 0) finish();
   return static_cast<bool>(end_);
 }
 
@@ -218,7 +220,9 @@ void ChildProcess::interrupt() noexcept {
   kill_all(id_);
 }
 
-void ChildProcess::finish(bool nonsense) noexcept {
+void ChildProcess::lose_device() noexcept { finish(lost_device); }
+
+void ChildProcess::finish(int fault) noexcept {
   if (end_ || id_ < 0) return;
   // One that has ended by itself keeps its status; what it has started ends too.
   kill_all(id_);
@@ -231,7 +235,7 @@ void ChildProcess::finish(bool nonsense) noexcept {
   const bool known = waitpid(id_, &status, 0) == id_;
   reaped_ = true;
   end_ = interrupted_ ? std::error_code(hung, process_end_category())
-         : nonsense   ? std::error_code(sent_nonsense, process_end_category())
+         : fault != 0 ? std::error_code(fault, process_end_category())
          : known      ? end_of(status)
                       : std::error_code(vanished, process_end_category());
 }

@@ -45,6 +45,8 @@ class ChildProcess {
   std::error_code end() const noexcept { return end_; }
   // True when it has ended unasked.
   bool ended();
+  // Ends it because its device serves it no more; another process may be served.
+  void lose_device() noexcept;
   // Kills it because it hangs. Any thread.
   void interrupt() noexcept;
 
@@ -54,7 +56,8 @@ class ChildProcess {
   void start(const std::vector<std::string>& program, std::uint64_t memory_bytes, int child_socket, int staging_file);
   enum class Readiness { message, ended, timed_out };
   Readiness wait(std::chrono::milliseconds timeout, std::chrono::nanoseconds awake) const noexcept;
-  void finish(bool nonsense) noexcept;
+  // `fault`: what it did, as a value of the category; 0: its end tells.
+  void finish(int fault = 0) noexcept;
   void close_all() noexcept;
 
   pid_t id_ = -1;

@@ -282,7 +282,11 @@ std::uint64_t Isolation::Link::ask(const MessageWriter& request, std::span<const
   for (const bool again : {true, false}) {
     start();
     std::copy(upload.begin(), upload.end(), process->staging().begin());
-    const auto reply = process->ask(request, patience, awake);
+    auto reply = process->ask(request, patience, awake);
+    if (reply && reply->error == Errc::no_device && !starting_) {
+      process->lose_device();
+      reply.reset();
+    }
     if (!reply && again && !starting_) continue;
     if (!reply) break;
     if (!reply->error) return reply->value;
@@ -302,7 +306,11 @@ void Isolation::Link::tell(const MessageWriter& request) noexcept {
 
 Reply Isolation::Link::run(const RemoteInvoker& invoker, const MessageWriter* request, bool timed) {
   const auto ask_candidate = [&](const MessageWriter& what, std::chrono::nanoseconds look) {
-    const auto reply = process->ask(what, until_interrupted, look);
+    auto reply = process->ask(what, until_interrupted, look);
+    if (reply && reply->error == Errc::no_device) {
+      process->lose_device();
+      reply.reset();
+    }
     return reply ? *reply : Reply{.error = process->end(), .cause = process->end().message()};
   };
   const bool is_candidate = invoker.number != reference_invoker;
@@ -336,7 +344,6 @@ Preparation Isolation::prepare(const Subject& subject, const Candidate& candidat
                                                        subject.problem.text(), candidate);
   Reply reply = link_->run(*invoker, nullptr);
   if (!reply.error) return {.invoker = std::move(invoker)};
-  if (reply.error == Errc::no_device) throw Error(Errc::no_device, reply.cause);
   if (reply.error == Errc::no_isolation) unusable(reply.cause);
   return {.reason = std::move(reply.cause), .status = status_of(reply.error, TrialStatus::prepare_failed)};
 }

@@ -1,105 +1,21 @@
 // The matrix product on a GPU from the first question to the next start, over the emulated runtime: engine, workers,
 // compiler, kernels and database are the real ones.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-#include <future>
-#include <hone/gemm.hpp>
-#include <hone/hip.hpp>
-#include <map>
-#include <mutex>
+#include <filesystem>
 #include <random>
-#include <thread>
 
-#include "kernels/gemm/hip/direct.hpp"
-#include "kernels/gemm/hip/kernel.hpp"
-#include "kernels/gemm/layout.hpp"
-#include "tests/kernels/hip/gemm_instance.hpp"
+#include "tests/kernels/hip/emulated_gemm.hpp"
 #include "tests/support/engine_fixture.hpp"
-#include "tests/support/hip_runtime/emulated_hip.hpp"
-#include "tests/support/work_item_emulator.hpp"
-#include "workers/hip/device.hpp"
-
-#define ELEMENT float
-namespace hone::gemm::hip::emulated {
-#include "kernels/gemm/hip/direct.hip.hpp"
-}  // namespace hone::gemm::hip::emulated
 
 namespace hone::gemm::hip {
 namespace {
 
 using namespace std::chrono_literals;
-using test::EmulatedHip;
-using test::EmulatedLaunch;
 using test::EventLog;
 using test::HipFault;
 using ::testing::HasSubstr;
-
-const Problem problem{.m = 8, .n = 8, .k = 8};
-
-// The code that the emulated compiler makes: the definitions.
-std::string code_of(const std::vector<std::string>& definitions) {
-  return fmt::format("{}", fmt::join(definitions, " "));
-}
-
-template <class Argument>
-std::function<void(const EmulatedLaunch&)> kernel_of(void (*kernel)(Argument)) {
-  return [kernel](const EmulatedLaunch& launch) {
-    // The emulator of the language has one group at a time, whatever the streams are.
-    static std::mutex one;
-    const std::lock_guard lock(one);
-    const auto& argument = *static_cast<const Argument*>(launch.argument);
-    hone::testing::WorkItems::run(launch.groups, launch.work_group, [&] { kernel(argument); });
-  };
-}
-
-void add_kernels(EmulatedHip& hip) {
-  for (const Instance& instance : instances()) {
-    const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
-    if (p.m != problem.m) continue;
-    const std::string code = code_of(definitions(p, *search_space(p, {}).parse(instance.configuration)));
-    hip.add_kernel(code, "gemm", sizeof(Arguments), kernel_of(instance.gemm));
-    if (instance.gemm_join != nullptr) {
-      hip.add_kernel(code, "gemm_join", sizeof(Arguments), kernel_of(instance.gemm_join));
-    }
-  }
-  const auto direct = direct_code("gfx90a");
-  if (direct.empty()) return;
-  // Slow, so that it does not win.
-  hip.add_kernel(reinterpret_cast<const char*>(direct.data()), "gemm_direct", sizeof(DirectArguments),
-                 [run = kernel_of(&emulated::gemm_direct)](const EmulatedLaunch& launch) {
-                   run(launch);
-                   const auto end = std::chrono::steady_clock::now() + 5ms;
-                   while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
-                 });
-}
-
-class EmulatedCompiler final : public workers::Compiler {
- public:
-  explicit EmulatedCompiler(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
-  const std::string& version() const noexcept override { return version_; }
-  workers::Code compile(const workers::CompileRequest& request) override {
-    if (gate_.valid()) gate_.wait();
-    ++compilations;
-    std::string code = code_of(request.options);
-    bool known = false;
-    for (const Instance& instance : instances()) {
-      const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
-      known = known ||
-              (p.m == problem.m && code == code_of(definitions(p, *search_space(p, {}).parse(instance.configuration))));
-    }
-    if (!known) throw std::runtime_error("no such instance was compiled for the host");
-    code.push_back('\0');
-    const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
-    return {bytes, bytes + code.size()};
-  }
-
-  static inline std::atomic<int> compilations = 0;
-
- private:
-  const std::string version_ = "emulated";
-  const std::shared_future<void> gate_;
-};
 
 class GemmGpuTest : public ::testing::Test {
  protected:
@@ -117,6 +33,7 @@ class GemmGpuTest : public ::testing::Test {
 
   std::unique_ptr<Engine> start(std::shared_future<void> gate = {}, Policy policy = Policy::offline()) {
     EngineOptions options;
+    options.isolation_program = isolation_program_;
     options.database = directory_.path("database");
     options.log_level = LogLevel::off;
     policy.max_evaluations = 60;
@@ -162,6 +79,7 @@ class GemmGpuTest : public ::testing::Test {
 
   EmulatedHip& hip_ = EmulatedHip::get();
   test::TemporaryDirectory directory_;
+  std::vector<std::string> isolation_program_ = {ISOLATED_GPU_PROGRAM};
   std::shared_ptr<Device> device_;
 };
 
@@ -215,6 +133,34 @@ TEST_F(GemmGpuTest, WhatDoesNotCompileIsQuarantined) {
   const Event quarantined = log.wait(EventKind::quarantined);
   EXPECT_THAT(quarantined.cause, HasSubstr("no such instance"));
   EXPECT_GT(engine->statistics().trials, engine->statistics().quarantined + 2);
+}
+
+// The process has a device context of its own; only the winner is compiled here too.
+TEST_F(GemmGpuTest, IsMeasuredInAProcessOfItsOwn) {
+  Policy policy = Policy::offline();
+  policy.isolate = true;
+  auto engine = start({}, policy);
+  const Solution tuned = settled(*engine);
+  EXPECT_EQ(tuned.candidate().solver, "hip_tiled");
+  EXPECT_EQ(tuned.provenance(), Provenance::user);
+  expect_right(tuned);
+  EXPECT_LT(EmulatedCompiler::compilations, 10);
+}
+
+// An illegal address there costs its candidate at most; the device serves the next process, and everybody else.
+TEST_F(GemmGpuTest, AStickyErrorInAProcessOfItsOwnIsNotTheDevices) {
+  isolation_program_.push_back(directory_.path("faulted"));
+  Policy policy = Policy::offline();
+  policy.isolate = true;
+  auto engine = start({}, policy);
+  EventLog log(*engine);
+  const Solution tuned = settled(*engine);
+  EXPECT_TRUE(std::filesystem::exists(directory_.path("faulted")));
+  EXPECT_EQ(log.count(EventKind::device_lost), 0u);
+  EXPECT_EQ(log.count(EventKind::job_failed), 0u);
+  EXPECT_GT(engine->statistics().trials, 20u);
+  EXPECT_EQ(tuned.provenance(), Provenance::user);
+  expect_right(tuned);
 }
 
 struct FaultRow {
