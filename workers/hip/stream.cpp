@@ -47,13 +47,9 @@ HipStream::HipStream(std::shared_ptr<Context> context, hipStream_t stream) noexc
 HipStream::~HipStream() {
   const OnDevice here(*context_);
   if (own_ && !context_->wait(stream_)) static_cast<void>(hipStreamDestroy(stream_));
-  if (context_->in_service()) {
-    for (void* memory : scratch_) static_cast<void>(context_->check(hipFree(memory), "freeing scratch memory"));
-  } else {
-    // What is out of service may still write to what it was given.
-    static_cast<void>(begin_.release());
-    static_cast<void>(end_.release());
-  }
+  // Freeing waits for the device, and what is out of service may never end.
+  if (!context_->in_service()) return;
+  for (void* memory : scratch_) static_cast<void>(context_->check(hipFree(memory), "freeing scratch memory"));
 }
 
 std::error_code HipStream::synchronize() noexcept {

@@ -36,11 +36,15 @@ struct ihipStream_t {
   std::thread thread_;
 };
 
+// May be destroyed before its recording is reached.
 struct ihipEvent_t {
-  std::mutex mutex;
-  int recordings = 0;  // that have not been reached
-  bool reached = false;
-  std::chrono::steady_clock::time_point time;
+  struct Recorded {
+    std::mutex mutex;
+    int recordings = 0;  // that have not been reached
+    bool reached = false;
+    std::chrono::steady_clock::time_point time;
+  };
+  const std::shared_ptr<Recorded> recorded = std::make_shared<Recorded>();
 };
 
 struct ihipModuleSymbol_t {

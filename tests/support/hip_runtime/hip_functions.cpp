@@ -223,14 +223,14 @@ hipError_t hipEventDestroy(hipEvent_t event) {
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   if (const hipError_t error = state().enter("hipEventRecord")) return error;
   {
-    const std::lock_guard lock(event->mutex);
-    ++event->recordings;
+    const std::lock_guard lock(event->recorded->mutex);
+    ++event->recorded->recordings;
   }
-  state().stream_of(stream).enqueue([event] {
-    const std::lock_guard lock(event->mutex);
-    --event->recordings;
-    event->reached = true;
-    event->time = std::chrono::steady_clock::now();
+  state().stream_of(stream).enqueue([recorded = event->recorded] {
+    const std::lock_guard lock(recorded->mutex);
+    --recorded->recordings;
+    recorded->reached = true;
+    recorded->time = std::chrono::steady_clock::now();
   });
   return hipSuccess;
 }
@@ -238,15 +238,15 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
 hipError_t hipEventQuery(hipEvent_t event) {
   if (const hipError_t error = state().enter("hipEventQuery")) return error;
   if (breaks_a_capture()) return hipErrorStreamCaptureUnsupported;
-  const std::lock_guard lock(event->mutex);
-  return event->recordings > 0 ? hipErrorNotReady : hipSuccess;
+  const std::lock_guard lock(event->recorded->mutex);
+  return event->recorded->recordings > 0 ? hipErrorNotReady : hipSuccess;
 }
 
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop) {
   if (const hipError_t error = state().enter("hipEventElapsedTime")) return error;
-  const std::scoped_lock lock(start->mutex, stop->mutex);
-  if (!start->reached || !stop->reached) return hipErrorInvalidHandle;
-  *milliseconds = std::chrono::duration<float, std::milli>(stop->time - start->time).count();
+  const std::scoped_lock lock(start->recorded->mutex, stop->recorded->mutex);
+  if (!start->recorded->reached || !stop->recorded->reached) return hipErrorInvalidHandle;
+  *milliseconds = std::chrono::duration<float, std::milli>(stop->recorded->time - start->recorded->time).count();
   if (state().meets(HipFault::clock_backwards)) *milliseconds = -1;
   if (state().meets(HipFault::clock_stands)) *milliseconds = 0;
   if (state().meets(HipFault::clock_races)) *milliseconds = 1e9F;
