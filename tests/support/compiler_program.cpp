@@ -12,9 +12,15 @@
 
 namespace {
 
+// As without a sanitizer, which would handle the signal.
+void crash() {
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}
+
 hone::workers::Code compile(const hone::workers::CompileRequest& request) {
   const std::string& text = request.source;
-  if (text == "crash") raise(SIGSEGV);
+  if (text == "crash") crash();
   if (text == "exit") std::exit(3);
   if (text == "hang") {
     for (;;) pause();
@@ -32,7 +38,7 @@ hone::workers::Code compile(const hone::workers::CompileRequest& request) {
     static const char* const marker = request.options.at(0).c_str();
     if (access(marker, F_OK) != 0) {
       std::fclose(std::fopen(marker, "w"));
-      raise(SIGSEGV);
+      crash();
     }
   }
   // Everything that it was asked, and by which process it was answered.
