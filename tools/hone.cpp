@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   hone::tools::serve_own_isolation(argc, argv);
   CLI::App app("hone: the best known kernel at once, verified and retuned in the background", "hone");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "hone " HONE_VERSION);
   app.set_help_all_flag("--help-all", "Print the help of every subcommand");
   int exit_status = 0;
   hone::tools::add_demo_command(app, exit_status);

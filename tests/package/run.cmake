@@ -20,10 +20,13 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/lib:${WORK}/prefix/lib/${ARCHITECTURE} ${WORK}/build/consumer)
+run(${WORK}/build/consumer)
+# Also what is installed finds its libraries by itself.
+if(EXISTS ${WORK}/prefix/bin/hone)
+  run(${WORK}/prefix/bin/hone --version)
+endif()
 if(EXISTS ${WORK}/build/gpu_consumer)
-  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/lib:${WORK}/prefix/lib/${ARCHITECTURE}
-      ${WORK}/build/gpu_consumer)
+  run(${WORK}/build/gpu_consumer)
   # Without any setting: the server may have none.
   execute_process(COMMAND ${WORK}/prefix/libexec/hone-hip-compiler RESULT_VARIABLE result ERROR_VARIABLE words)
   if(NOT words MATCHES "started by programs")
