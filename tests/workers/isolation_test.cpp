@@ -217,7 +217,11 @@ TEST_F(IsolationTest, ACandidateIsNotBlamedForACrashInCompany) {
       run(tuning({candidate("crashes_in_company"), candidate("good")}, test::faulty_operation({"crashes_in_company"})));
   EXPECT_EQ(trial_of(outcome, "crashes_in_company").status, TrialStatus::ok)
       << trial_of(outcome, "crashes_in_company").reason;
-  expect_good_won(outcome);
+  EXPECT_FALSE(outcome.error) << outcome.cause;
+  EXPECT_EQ(trial_of(outcome, "good").status, TrialStatus::ok);
+  // Which of the two is faster is nobody's business.
+  ASSERT_FALSE(outcome.comparisons.empty());
+  EXPECT_LT(outcome.comparisons.front().high, 1);
 }
 
 TEST_F(IsolationTest, AProblemThatDoesNotFitIntoTheStagingMemoryIsCopiedInPieces) {
