@@ -4,6 +4,9 @@
 #pragma once
 
 #include <ucontext.h>
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #include <array>
 #include <cstdint>
@@ -51,9 +54,8 @@ class WorkItems {
   }
 
   static void barrier() {
-    Fiber& self = *current_;
-    self.waiting = true;
-    swapcontext(&self.context, &scheduler_);
+    current_->waiting = true;
+    leave(*current_);
   }
 
  private:
@@ -63,16 +65,38 @@ class WorkItems {
     std::unique_ptr<char[]> stack{new char[stack_bytes]};
     bool waiting = false;
     bool done = false;
+#if defined(__SANITIZE_THREAD__)
+    void* const sanitizer = __tsan_create_fiber(0);
+#endif
   };
   static inline ucontext_t scheduler_;
   static inline Fiber* current_ = nullptr;
+#if defined(__SANITIZE_THREAD__)
+  static inline void* sanitizer_ = nullptr;  // of the thread that runs the work-items
+#endif
   static inline const std::function<void()>* kernel_ = nullptr;
 
-  static void enter() {
+  static void begin() {
     (*kernel_)();
     current_->done = true;
     current_->waiting = false;
-    swapcontext(&current_->context, &scheduler_);
+    leave(*current_);
+  }
+
+  // The thread sanitizer must know whose stack it sees.
+  static void enter(Fiber& fiber) {
+    current_ = &fiber;
+#if defined(__SANITIZE_THREAD__)
+    sanitizer_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fiber.sanitizer, 0);
+#endif
+    swapcontext(&scheduler_, &fiber.context);
+  }
+  static void leave(Fiber& fiber) {
+#if defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(sanitizer_, 0);
+#endif
+    swapcontext(&fiber.context, &scheduler_);
   }
 
   static void run_group(std::uint32_t work_group, const std::function<void()>& kernel) {
@@ -85,15 +109,14 @@ class WorkItems {
       getcontext(&fiber.context);
       fiber.context.uc_stack = {.ss_sp = fiber.stack.get(), .ss_flags = 0, .ss_size = stack_bytes};
       fiber.context.uc_link = nullptr;
-      makecontext(&fiber.context, &WorkItems::enter, 0);
+      makecontext(&fiber.context, &WorkItems::begin, 0);
     }
     for (bool running = true; running;) {
       std::uint32_t waiting = 0, done = 0;
       for (std::uint32_t i = 0; i < work_group; ++i) {
         if (!fibers[i].done) {
-          current_ = &fibers[i];
           item = {i, 0, 0};
-          swapcontext(&scheduler_, &fibers[i].context);
+          enter(fibers[i]);
         }
         waiting += fibers[i].waiting ? 1 : 0;
         done += fibers[i].done ? 1 : 0;
