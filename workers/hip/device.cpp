@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <hone/error.hpp>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "kernels/hip/kernel_device.hpp"
 #include "workers/compile/child_compiler.hpp"
@@ -38,6 +40,16 @@ Environment environment_of(const hipDeviceProp_t& properties) {
   environment.facts["hip driver"] = version_of(&hipDriverGetVersion);
   environment.facts["hip runtime"] = version_of(&hipRuntimeGetVersion);
   return environment;
+}
+
+// Copies pass through memory of the device's: one that goes out of service may still use what a copy was given.
+constexpr std::size_t staging_bytes = std::size_t{4} << 20;
+
+void keep_for_ever(std::unique_ptr<std::byte[]> memory) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<std::byte[]>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(memory));
 }
 
 DeviceLimits limits_of(const hipDeviceProp_t& properties, std::string_view architecture) {
@@ -96,10 +108,17 @@ class HipDevice final : public Device, public KernelDevice {
   }
 
   void copy_to_device(std::byte* target, std::span<const std::byte> source) override {
-    copy(target, source.data(), source.size(), hipMemcpyHostToDevice);
+    copy(source.size(), [&](std::byte* staging, std::size_t at, std::size_t size) {
+      std::memcpy(staging, source.data() + at, size);
+      return transfer(target + at, staging, size, hipMemcpyHostToDevice);
+    });
   }
   void copy_to_host(std::span<std::byte> target, const std::byte* source) override {
-    copy(target.data(), source, target.size(), hipMemcpyDeviceToHost);
+    copy(target.size(), [&](std::byte* staging, std::size_t at, std::size_t size) {
+      const std::error_code error = transfer(staging, source + at, size, hipMemcpyDeviceToHost);
+      if (!error) std::memcpy(target.data() + at, staging, size);
+      return error;
+    });
   }
 
   std::error_code run_reference(Stream& stream) noexcept override {
@@ -141,6 +160,9 @@ class HipDevice final : public Device, public KernelDevice {
   // The stream of copies and allocations. Outlives the device where a buffer does.
   struct Transfers {
     explicit Transfers(const std::shared_ptr<Context>& of) : context(of), stream(of, StreamPriority::background) {}
+    ~Transfers() {
+      if (!context->in_service()) keep_for_ever(std::move(staging));
+    }
     void free(std::byte* memory, bool pooled) noexcept {
       if (!context->in_service()) return;
       const OnDevice here(*context);
@@ -151,7 +173,15 @@ class HipDevice final : public Device, public KernelDevice {
     const std::shared_ptr<Context> context;
     std::mutex mutex;
     HipStream stream;
+    std::unique_ptr<std::byte[]> staging;  // of staging_bytes, made by the first copy
   };
+
+  std::error_code transfer(void* target, const void* source, std::size_t bytes, hipMemcpyKind kind) {
+    const hipStream_t stream = transfers_->stream.native();
+    const hipError_t begun = hipMemcpyAsync(target, source, bytes, kind, stream);
+    if (const std::error_code error = context_->check(begun, "copying memory")) return error;
+    return context_->wait(stream);
+  }
 
   // Null where hone was not compiled for the architecture: then nothing is corrected for load.
   std::unique_ptr<const PreparedLaunch> make_load(int compute_units) {
@@ -171,16 +201,19 @@ class HipDevice final : public Device, public KernelDevice {
     if (!context_->in_service()) throw Error(Errc::no_device, fmt::format("device {} is out of service", name()));
   }
 
-  void copy(void* target, const void* source, std::size_t bytes, hipMemcpyKind kind) {
+  // Runs `piece` for every part of `bytes` that fits into the staging memory.
+  template <class Piece>
+  void copy(std::size_t bytes, Piece piece) {
     if (bytes == 0) return;
     check_in_service();
     const OnDevice here(*context_);
     const std::lock_guard lock(transfers_->mutex);
-    const hipError_t copied = hipMemcpyAsync(target, source, bytes, kind, transfers_->stream.native());
-    std::error_code error = context_->check(copied, "copying memory");
-    if (!error) error = context_->wait(transfers_->stream.native());
-    check_in_service();
-    if (error) throw Error(Errc::launch_failed, fmt::format("device {}: a copy failed: {}", name(), describe(copied)));
+    if (!transfers_->staging) transfers_->staging = std::make_unique<std::byte[]>(staging_bytes);
+    for (std::size_t at = 0; at < bytes; at += staging_bytes) {
+      const std::error_code error = piece(transfers_->staging.get(), at, std::min(bytes - at, staging_bytes));
+      check_in_service();
+      if (error) throw Error(Errc::launch_failed, fmt::format("device {}: a copy failed: {}", name(), error.message()));
+    }
   }
 
   const std::shared_ptr<Context> context_;

@@ -122,6 +122,12 @@ TEST_F(HipDeviceTest, RunsKernelsOnItsOwnMemory) {
   device_->copy_to_device(buffer.get(), {});
 }
 
+TEST_F(HipDeviceTest, CopiesWhatIsLargerThanItsStagingMemory) {
+  std::vector<float> values(3'000'001);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  EXPECT_EQ(read(floats(values), values.size()), values);
+}
+
 TEST_F(HipDeviceTest, BackgroundStreamsYieldAndNoneIsTheDefaultStreams) {
   const auto background = device_->make_stream(StreamPriority::background);
   EXPECT_EQ(hip_.last_priority(), 1);
