@@ -24,16 +24,16 @@ std::ptrdiff_t length_of(const Reply& reply) {
 
 ChildCompiler::ChildCompiler(ChildCompilerOptions options) : options_(std::move(options)) {}
 
-std::unique_ptr<ChildProcess> ChildCompiler::take() {
+std::unique_ptr<ChildProcess> ChildCompiler::take(bool fresh) {
   std::unique_ptr<ChildProcess> process;
-  {
+  if (!fresh) {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
       process = std::move(idle_.back());
       idle_.pop_back();
     }
   }
-  // A process dies with the thread that has started it.
+  // A process dies with the thread that has started it, and it takes a while until that shows.
   if (!process || process->ended()) {
     process = std::make_unique<ChildProcess>(options_.program, options_.memory_bytes);
   }
@@ -58,9 +58,10 @@ Code ChildCompiler::compile(const CompileRequest& request) {
     throw std::runtime_error(fmt::format("the source of {} is longer than {} bytes", request.name, staging_bytes));
   }
   std::string end;
-  // A second time in a new process: the first may have been damaged by what it compiled before.
+  // A second time in a new process of this thread's: the first may have been damaged by what it compiled before, or be
+  // dying with the thread that had started it.
   for (const bool last : {false, true}) {
-    std::unique_ptr<ChildProcess> process = take();
+    std::unique_ptr<ChildProcess> process = take(last);
     const std::optional<Reply> reply = ask(*process, request);
     if (!reply) {
       end = process->end().message();

@@ -30,7 +30,8 @@ class ChildCompiler final : public Compiler {
   Code compile(const CompileRequest& request) override;
 
  private:
-  std::unique_ptr<ChildProcess> take();
+  // One that is idle, or a new one; `fresh`: a new one.
+  std::unique_ptr<ChildProcess> take(bool fresh);
   void give_back(std::unique_ptr<ChildProcess> process);
   std::optional<Reply> ask(ChildProcess& process, const CompileRequest& request) const;
 
