@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <hone/conv2d.hpp>
 #include <hone/error.hpp>
 #include <hone/gemm.hpp>
 #include <hone/layernorm.hpp>
@@ -15,7 +16,7 @@
 namespace hone::tools {
 
 inline std::vector<std::shared_ptr<const Operation>> built_in_operations() {
-  return {gemm::operation(), softmax::operation(), layernorm::operation()};
+  return {gemm::operation(), conv2d::operation(), softmax::operation(), layernorm::operation()};
 }
 
 // Throws Error(invalid_option) naming those that there are.

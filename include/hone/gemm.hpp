@@ -1,8 +1,8 @@
 // The matrix product: C = activation(alpha op(A) op(B) + beta C + bias), row-major, one or many of the same size.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <hone/activation.hpp>
 #include <hone/data_type.hpp>
 #include <hone/operation.hpp>
 #include <memory>
@@ -10,14 +10,12 @@
 
 namespace hone::gemm {
 
-enum class Activation : std::uint8_t { none, relu, gelu };
-
-constexpr std::array<std::string_view, 3> symbols(Activation) noexcept { return {"none", "relu", "gelu"}; }
+using hone::Activation;
 
 // op(A) is m x k, op(B) is k x n, C is m x n, each row-major; A is stored k x m when transpose_a, B is stored n x k
 // when transpose_b. lda, ldb and ldc are the distances between stored rows and stride_a, stride_b and stride_c those
 // between the matrices of a batch, all in elements; 0 stands for dense. Elements of C between its rows are not touched.
-// gelu is the tanh form (Hendrycks and Gimpel, arXiv:1606.08415). C is not read when beta is 0.
+// C is not read when beta is 0.
 // Operands of run: {a, b, c} or {a, b, c, bias}, bias a row of n elements added to every row.
 struct Problem {
   static constexpr std::string_view operation = "gemm";

@@ -16,51 +16,45 @@ using dnnl::memory;
 // What one launch needs at a time; made anew only when several threads launch at once.
 struct Launch {
   dnnl::stream stream{onednn_engine()};
-  std::vector<memory> memories;
-  memory scratch;
-  std::unordered_map<int, memory> arguments;
+  std::vector<std::vector<memory>> memories;  // of each step, in the order of its operands
+  std::vector<std::unordered_map<int, memory>> arguments;
 
-  Launch(const memory::desc& scratch_layout, const std::vector<OneDnnOperand>& operands)
-      : scratch(scratch_layout, onednn_engine(), nullptr) {
-    for (const OneDnnOperand& operand : operands) {
-      memories.emplace_back(operand.layout, onednn_engine(), nullptr);
-      arguments.emplace(operand.argument, memories.back());
+  explicit Launch(const std::vector<OneDnnStep>& steps) {
+    for (const OneDnnStep& step : steps) {
+      auto& step_memories = memories.emplace_back();
+      auto& step_arguments = arguments.emplace_back();
+      for (const OneDnnOperand& operand : step.operands) {
+        step_memories.emplace_back(operand.layout, onednn_engine(), nullptr);
+        step_arguments.emplace(operand.argument, step_memories.back());
+      }
     }
-    arguments.emplace(DNNL_ARG_SCRATCHPAD, scratch);
   }
 };
 
 class OneDnnInvoker final : public Invoker {
  public:
-  OneDnnInvoker(dnnl::primitive primitive, const memory::desc& scratch, std::vector<OneDnnOperand> operands)
-      : primitive_(std::move(primitive)),
-        scratch_(scratch),
-        scratch_bytes_(scratch.get_size()),
-        operands_(std::move(operands)),
-        spare_(new Launch(scratch_, operands_)) {}
+  OneDnnInvoker(std::vector<OneDnnStep> steps, std::size_t scratch_bytes)
+      : steps_(std::move(steps)), scratch_bytes_(scratch_bytes), spare_(new Launch(steps_)) {}
   OneDnnInvoker(const OneDnnInvoker&) = delete;
   OneDnnInvoker& operator=(const OneDnnInvoker&) = delete;
   ~OneDnnInvoker() override { delete spare_.load(); }
 
   std::error_code run(Stream& stream, const Arguments& arguments) const noexcept override {
-    for (const OneDnnOperand& operand : operands_) {
-      if (arguments.get<void>(operand.index) == nullptr) return Errc::launch_failed;
-    }
-    void* scratch = nullptr;
+    if (!complete(arguments)) return Errc::launch_failed;
+    std::byte* scratch = nullptr;
     if (scratch_bytes_ > 0) {
-      scratch = stream.scratch(scratch_bytes_);
+      scratch = static_cast<std::byte*>(stream.scratch(scratch_bytes_));
       if (scratch == nullptr) return Errc::out_of_memory;
     }
     try {
       std::unique_ptr<Launch> launch(spare_.exchange(nullptr, std::memory_order_acquire));
-      if (!launch) launch = std::make_unique<Launch>(scratch_, operands_);
-      for (std::size_t i = 0; i < operands_.size(); ++i) {
-        launch->memories[i].set_data_handle(arguments.get<void>(operands_[i].index));
-      }
-      launch->scratch.set_data_handle(scratch);
+      if (!launch) launch = std::make_unique<Launch>(steps_);
       {
         const OneThread one;
-        primitive_.execute(launch->stream, launch->arguments);
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+          place(steps_[i], launch->memories[i], arguments, scratch);
+          steps_[i].primitive.execute(launch->stream, launch->arguments[i]);
+        }
         launch->stream.wait();
       }
       // The newest is kept: its memory is warm. Releasing makes its fields visible to the next taker.
@@ -74,10 +68,26 @@ class OneDnnInvoker final : public Invoker {
   }
 
  private:
-  dnnl::primitive primitive_;
-  memory::desc scratch_;
-  std::size_t scratch_bytes_;
-  std::vector<OneDnnOperand> operands_;
+  bool complete(const Arguments& arguments) const noexcept {
+    for (const OneDnnStep& step : steps_) {
+      for (const OneDnnOperand& operand : step.operands) {
+        if (operand.index != OneDnnOperand::in_scratch && !arguments.get<void>(operand.index)) return false;
+      }
+    }
+    return true;
+  }
+
+  static void place(const OneDnnStep& step, std::vector<memory>& memories, const Arguments& arguments,
+                    std::byte* scratch) {
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const OneDnnOperand& operand = step.operands[i];
+      memories[i].set_data_handle(operand.index == OneDnnOperand::in_scratch ? scratch + operand.offset
+                                                                             : arguments.get<void>(operand.index));
+    }
+  }
+
+  const std::vector<OneDnnStep> steps_;
+  const std::size_t scratch_bytes_;
   mutable std::atomic<Launch*> spare_;
 };
 
@@ -128,9 +138,16 @@ void add_onednn_facts(Facts& facts) {
                     std::to_string(version->patch) + " (" + version->hash + ") on " + isa_name();
 }
 
+std::shared_ptr<const Invoker> make_onednn_invoker(std::vector<OneDnnStep> steps, std::size_t scratch_bytes) {
+  return std::make_shared<const OneDnnInvoker>(std::move(steps), scratch_bytes);
+}
+
 std::shared_ptr<const Invoker> make_onednn_invoker(dnnl::primitive primitive, const memory::desc& scratch,
                                                    std::vector<OneDnnOperand> operands) {
-  return std::make_shared<const OneDnnInvoker>(std::move(primitive), scratch, std::move(operands));
+  operands.push_back({DNNL_ARG_SCRATCHPAD, OneDnnOperand::in_scratch, scratch});
+  std::vector<OneDnnStep> steps;
+  steps.push_back({std::move(primitive), std::move(operands)});
+  return make_onednn_invoker(std::move(steps), scratch.get_size());
 }
 
 }  // namespace hone::host

@@ -7,37 +7,17 @@
 #include "kernels/gemm/host/epilogue.hpp"
 #include "kernels/gemm/host/solvers.hpp"
 #include "kernels/gemm/layout.hpp"
+#include "kernels/host/scratch.hpp"
 
 namespace hone::gemm::host {
 namespace {
-
-constexpr std::size_t alignment_bytes = 64;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes; }
-
-// A stream whose scratch is a part of another's that was taken already.
-class PartStream final : public Stream {
- public:
-  PartStream(Stream& whole, std::byte* part, std::size_t bytes) noexcept : whole_(whole), part_(part), bytes_(bytes) {}
-  std::error_code synchronize() noexcept override { return whole_.synchronize(); }
-  std::error_code time(const std::function<std::error_code()>& launch, int count,
-                       std::chrono::nanoseconds& elapsed) noexcept override {
-    return whole_.time(launch, count, elapsed);
-  }
-  void* scratch(std::size_t bytes) noexcept override { return bytes <= bytes_ ? part_ : nullptr; }
-
- private:
-  Stream& whole_;
-  std::byte* part_;
-  std::size_t bytes_;
-};
 
 struct Matrix {
   std::int64_t rows = 0, columns = 0;                // as stored
   std::int64_t padded_rows = 0, padded_columns = 0;  // in scratch
   bool copied() const noexcept { return rows != padded_rows || columns != padded_columns; }
   std::size_t padded_bytes() const noexcept {
-    return aligned(static_cast<std::size_t>(padded_rows * padded_columns) * sizeof(float));
+    return hone::host::scratch_part(static_cast<std::size_t>(padded_rows * padded_columns) * sizeof(float));
   }
 };
 
@@ -141,7 +121,7 @@ class Padded final : public GemmSolver {
       if (!operands.complete(p)) return Errc::launch_failed;
       auto* scratch = static_cast<std::byte*>(stream.scratch(plan.bytes() + inner_bytes));
       if (scratch == nullptr) return Errc::out_of_memory;
-      PartStream part(stream, scratch + plan.bytes(), inner_bytes);
+      hone::host::PartStream part(stream, scratch + plan.bytes(), inner_bytes);
       auto* padded_a = reinterpret_cast<float*>(scratch);
       auto* padded_b = reinterpret_cast<float*>(scratch + plan.a_bytes());
       auto* padded_c = reinterpret_cast<float*>(scratch + plan.a_bytes() + plan.b_bytes());
