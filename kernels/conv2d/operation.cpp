@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/conv2d/geometry.hpp"
+#include "kernels/conv2d/hip/kernel.hpp"
 #include "kernels/conv2d/host/solvers.hpp"
 #include "kernels/conv2d/reference.hpp"
 
@@ -49,6 +50,8 @@ std::shared_ptr<const Operation> make_operation() {
   solvers.push_back(host::onednn_winograd(facts));
 #endif
   solvers.push_back(host::direct());
+  solvers.push_back(hip::tiled());
+  solvers.push_back(hip::direct());
   return std::make_shared<const Conv2d>(std::move(solvers), std::move(facts));
 }
 

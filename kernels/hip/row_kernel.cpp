@@ -1,9 +1,9 @@
 #include "kernels/hip/row_kernel.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
+
+#include "kernels/hip/definitions.hpp"
 
 namespace hone::hip {
 namespace {
@@ -58,10 +58,10 @@ Configuration default_row_configuration(const RowLayout& layout, DataType type, 
 }
 
 std::vector<std::string> row_definitions(DataType type, const Configuration& configuration) {
-  return {fmt::format("-DELEMENT={}", type == f16 ? "_Float16" : "float"),
-          fmt::format("-DROW_ITEMS={}", configuration.at("row_items")),
-          fmt::format("-DROWS={}", configuration.at("rows")), fmt::format("-DVECTOR={}", configuration.at("vector")),
-          fmt::format("-DUNROLL={}", configuration.at("unroll"))};
+  static const std::vector<std::string> names = {"row_items", "rows", "vector", "unroll"};
+  std::vector<std::string> result = {element_definition(type)};
+  add_definitions(result, names, configuration);
+  return result;
 }
 
 std::int64_t row_local_memory_bytes(const Configuration& configuration) {

@@ -4,6 +4,7 @@
 
 #include <hone/error.hpp>
 
+#include "kernels/conv2d/hip/kernel.hpp"
 #include "kernels/covering_sample.hpp"
 #include "kernels/gemm/hip/kernel.hpp"
 #include "kernels/hip/row_kernel.hpp"
@@ -66,6 +67,55 @@ std::vector<CompileCase> gemm_cases(const Target& target, bool all) {
   return cases;
 }
 
+CompileCase conv2d_case(const conv2d::Problem& p, const Configuration& configuration, bool is_default) {
+  return {.kernel = "conv2d",
+          .problem = Problem(p).text(),
+          .configuration = configuration.text(),
+          .is_default = is_default,
+          .source = conv2d::hip::source(),
+          .definitions = conv2d::hip::definitions(p, configuration),
+          .local_memory_bytes = conv2d::hip::local_memory_bytes(p, configuration)};
+}
+
+// The class of the number-th case: types, layouts, filters, bias and activations in turn.
+conv2d::Problem conv2d_class(std::size_t number) {
+  conv2d::Problem p{.batch = 32, .channels = 256, .height = 56, .width = 56, .filters = 512};
+  constexpr std::int64_t filters[][2] = {{3, 3}, {1, 1}, {7, 7}, {2, 5}, {1, 3}};
+  p.filter_height = filters[number % 5][0];
+  p.filter_width = filters[number % 5][1];
+  p.type = number % 2 == 0 ? f32 : f16;
+  p.layout = number / 2 % 2 == 0 ? conv2d::ImageLayout::nchw : conv2d::ImageLayout::nhwc;
+  p.bias = number / 4 % 2 != 0;
+  p.activation = static_cast<Activation>(number % 3);
+  return p;
+}
+
+std::vector<CompileCase> conv2d_cases(const Target& target, bool all) {
+  std::vector<CompileCase> cases;
+  for (std::size_t number = 0; number < 20; ++number) {
+    for (const std::int64_t filters : {8, 512}) {
+      conv2d::Problem p = conv2d_class(number);
+      p.filters = filters;
+      cases.push_back(conv2d_case(p, conv2d::hip::default_configuration(p, target.limits), true));
+    }
+  }
+  // What f32 allows, f16 does too: elements are smaller.
+  const SearchSpace space = conv2d::hip::search_space(conv2d_class(1), target.limits);
+  std::size_t number = 0;
+  const auto take = [&](const Configuration& configuration) {
+    conv2d::Problem p = conv2d_class(number++);
+    if (!conv2d::hip::search_space(p, target.limits).contains(configuration)) p.type = f16;
+    cases.push_back(conv2d_case(p, configuration, false));
+    return true;
+  };
+  if (all) {
+    space.for_each(take);
+  } else {
+    for (const Configuration& configuration : covering_sample(space, sample_size).configurations) take(configuration);
+  }
+  return cases;
+}
+
 // Of a kernel along rows: the defaults of short and long rows, and a sample or all of the space.
 std::vector<CompileCase> row_cases(const std::string& kernel, std::string_view source, const Target& target, bool all) {
   std::vector<CompileCase> cases;
@@ -118,10 +168,11 @@ Target find_target(const std::string& architecture) {
   throw Error(Errc::invalid_option, fmt::format("there is no target '{}'; hone compiles for: {}", architecture, known));
 }
 
-std::vector<std::string> kernel_names() { return {"gemm", "softmax", "layernorm"}; }
+std::vector<std::string> kernel_names() { return {"gemm", "conv2d", "softmax", "layernorm"}; }
 
 std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {
   if (kernel == "gemm") return gemm_cases(target, all);
+  if (kernel == "conv2d") return conv2d_cases(target, all);
   if (kernel == "softmax") return row_cases(kernel, softmax::hip::source(), target, all);
   if (kernel == "layernorm") return row_cases(kernel, layernorm::hip::source(), target, all);
   throw Error(Errc::invalid_option,

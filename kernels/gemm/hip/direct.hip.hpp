@@ -8,7 +8,7 @@
 #ifndef EXPONENTIAL
 #define EXPONENTIAL(x) __builtin_expf(x)
 #endif
-#include "kernels/gemm/hip/activation.hip.hpp"
+#include "kernels/hip/activation.hip.hpp"
 
 KERNEL void __launch_bounds__(256) gemm_direct(hone::gemm::hip::DirectArguments p) {
   const long long element = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;

@@ -28,7 +28,7 @@
 #ifndef EXPONENTIAL
 #define EXPONENTIAL(x) __builtin_expf(x)
 #endif
-#include "kernels/gemm/hip/activation.hip.hpp"
+#include "kernels/hip/activation.hip.hpp"
 
 using hone::gemm::hip::Arguments;
 using Element = ELEMENT;

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <hone/error.hpp>
 
 #include "kernels/gemm/layout.hpp"
+#include "kernels/hip/definitions.hpp"
 
 namespace hone::gemm::hip {
 namespace {
@@ -179,7 +179,7 @@ std::int64_t local_memory_bytes(const Problem& p, const Configuration& configura
 
 std::vector<std::string> definitions(const Problem& p, const Configuration& configuration) {
   std::vector<std::string> result = {
-      fmt::format("-DELEMENT={}", p.type == f16 ? "_Float16" : "float"),
+      hone::hip::element_definition(p.type),
       fmt::format("-DTRANSPOSE_A={:d}", p.transpose_a),
       fmt::format("-DTRANSPOSE_B={:d}", p.transpose_b),
       fmt::format("-DBIAS={:d}", p.bias),
@@ -187,11 +187,7 @@ std::vector<std::string> definitions(const Problem& p, const Configuration& conf
       fmt::format("-DSPLIT={:d}", configuration.at("split_k") > 1),
       fmt::format("-DJOIN_WORK_GROUP={}", join_work_group),
   };
-  for (const std::string& name : tile_names) {
-    std::string macro = name;
-    std::transform(macro.begin(), macro.end(), macro.begin(), [](unsigned char c) { return std::toupper(c); });
-    result.push_back(fmt::format("-D{}={}", macro, configuration.at(name)));
-  }
+  hone::hip::add_definitions(result, tile_names, configuration);
   return result;
 }
 

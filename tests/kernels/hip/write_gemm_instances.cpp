@@ -9,6 +9,7 @@
 
 #include "kernels/covering_sample.hpp"
 #include "kernels/gemm/hip/kernel.hpp"
+#include "tests/kernels/hip/instance_definitions.hpp"
 
 namespace {
 
@@ -16,15 +17,9 @@ using namespace hone::gemm;
 
 void write(std::ostream& out, std::string& table, const Problem& p, const hone::Configuration& configuration,
            int number) {
-  fmt::print(out, "namespace instance_{} {{\n", number);
-  std::string undefine;
-  for (const std::string& definition : hip::definitions(p, configuration)) {
-    const auto equals = definition.find('=');
-    const std::string name = definition.substr(2, equals - 2);
-    fmt::print(out, "#define {} {}\n", name, definition.substr(equals + 1));
-    undefine += fmt::format("#undef {}\n", name);
-  }
-  fmt::print(out, "#include \"kernels/gemm/hip/gemm.hip.hpp\"\n{}}}\n", undefine);
+  const hone::testing::DefinitionLines lines(hip::definitions(p, configuration));
+  fmt::print(out, "namespace instance_{} {{\n{}#include \"kernels/gemm/hip/gemm.hip.hpp\"\n{}}}\n", number,
+             lines.define, lines.undefine);
   table +=
       fmt::format("    {{\"{}\", \"{}\", &instance_{}::gemm, {}}},\n", hone::Problem(p).text(), configuration.text(),
                   number, configuration.at("split_k") > 1 ? fmt::format("&instance_{}::gemm_join", number) : "nullptr");

@@ -9,22 +9,18 @@
 
 #include "kernels/covering_sample.hpp"
 #include "kernels/hip/row_kernel.hpp"
+#include "tests/kernels/hip/instance_definitions.hpp"
 
 namespace {
 
 void write(std::ostream& out, std::string& table, hone::DataType type, const hone::Configuration& configuration,
            int number) {
-  std::string undefine;
-  for (const std::string& definition : hone::hip::row_definitions(type, configuration)) {
-    const auto equals = definition.find('=');
-    const std::string name = definition.substr(2, equals - 2);
-    fmt::print(out, "#define {} {}\n", name, definition.substr(equals + 1));
-    undefine += fmt::format("#undef {}\n", name);
-  }
+  const hone::testing::DefinitionLines lines(hone::hip::row_definitions(type, configuration));
+  fmt::print(out, "{}", lines.define);
   for (const char* kernel : {"softmax", "layernorm"}) {
     fmt::print(out, "namespace {}_{} {{\n#include \"kernels/{}/hip/{}.hip.hpp\"\n}}\n", kernel, number, kernel, kernel);
   }
-  fmt::print(out, "{}", undefine);
+  fmt::print(out, "{}", lines.undefine);
   table += fmt::format("    {{\"{}\", {}, &softmax_{}::softmax, &layernorm_{}::layernorm}},\n", configuration.text(),
                        type == hone::f16, number, number);
 }

@@ -1,4 +1,4 @@
-// The activation at the end of a matrix product, for every GPU kernel of it: 0 none, 1 relu, 2 gelu by tanh. Included
+// The activation at the end of an operation, for every GPU kernel: 0 none, 1 relu, 2 gelu by tanh. Included
 // as often as the kernels are, each time in their namespace.
 
 __device__ float activate(int activation, float x) {
