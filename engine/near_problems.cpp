@@ -14,17 +14,14 @@ namespace {
 
 constexpr std::size_t entries_looked_at = 4096;
 constexpr double farthest = 6;
+constexpr double farthest_trials = 3;
+constexpr std::size_t telling_trials = 16;
 
 double integer_distance(std::int64_t a, std::int64_t b) noexcept {
   if (a == b) return 0;
   if (a <= 0 || b <= 0) return 1;
   return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
 }
-
-struct Near {
-  double distance = 0;
-  storage::Record record;
-};
 
 bool usable(const Site& site, const Problem& problem, const Candidate& candidate) {
   std::string reason;
@@ -34,24 +31,6 @@ bool usable(const Site& site, const Problem& problem, const Candidate& candidate
     log().info("{}: {} is no start: {}", problem.text(), to_string(candidate), error.what());
     return false;
   }
-}
-
-std::vector<Near> near_records(const Site& site, const Problem& problem, storage::Library& library) {
-  std::vector<Near> near;
-  for (storage::Found& found :
-       library.sample(problem.key(), problem.operation(), site.environment, entries_looked_at)) {
-    try {
-      const Problem other = Problem::parse(problem.type(), found.record.problem);
-      const bool itself = other == problem && found.match == storage::EnvironmentMatch::same;
-      const double far = distance(problem, other) + static_cast<double>(found.match);
-      if (!itself && far <= farthest) near.push_back({far, std::move(found.record)});
-    } catch (const Error& error) {
-      // Of a version of the operation that knew other fields.
-      log().info("{} is not understood: {}", found.record.problem, error.what());
-    }
-  }
-  std::stable_sort(near.begin(), near.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
-  return near;
 }
 
 }  // namespace
@@ -77,16 +56,44 @@ double distance(const Problem& a, const Problem& b) noexcept {
   return sum;
 }
 
-std::vector<Candidate> near_candidates(const Site& site, const Problem& problem, storage::Library& library,
+std::vector<NearRecord> near_records(const Site& site, const Problem& problem, storage::Library& library) {
+  std::vector<NearRecord> near;
+  for (storage::Found& found :
+       library.sample(problem.key(), problem.operation(), site.environment, entries_looked_at)) {
+    try {
+      const Problem other = Problem::parse(problem.type(), found.record.problem);
+      const bool itself = other == problem && found.match == storage::EnvironmentMatch::same;
+      const double far = distance(problem, other) + static_cast<double>(found.match);
+      if (!itself && far <= farthest) near.push_back({far, std::move(found.record)});
+    } catch (const Error& error) {
+      // Of a version of the operation that knew other fields.
+      log().info("{} is not understood: {}", found.record.problem, error.what());
+    }
+  }
+  std::ranges::stable_sort(near, {}, &NearRecord::distance);
+  return near;
+}
+
+std::vector<Candidate> near_candidates(const Site& site, const Problem& problem, std::span<const NearRecord> near,
                                        std::size_t count) {
   std::vector<Candidate> candidates;
-  for (const Near& near : near_records(site, problem, library)) {
+  for (const NearRecord& each : near) {
     if (candidates.size() == count) break;
-    const Candidate& candidate = near.record.best.candidate;
+    const Candidate& candidate = each.record.best.candidate;
     if (std::find(candidates.begin(), candidates.end(), candidate) != candidates.end()) continue;
     if (usable(site, problem, candidate)) candidates.push_back(candidate);
   }
   return candidates;
+}
+
+std::vector<storage::Trial> near_trials(std::span<const NearRecord> near, storage::Library& library, bool cold_cache) {
+  for (const NearRecord& each : near) {
+    if (each.distance > farthest_trials) break;
+    std::vector<storage::Trial> trials = library.trials(each.record.key, each.record.environment);
+    std::erase_if(trials, [cold_cache](const storage::Trial& trial) { return trial.cold_cache != cold_cache; });
+    if (trials.size() >= telling_trials) return trials;
+  }
+  return {};
 }
 
 }  // namespace hone::engine

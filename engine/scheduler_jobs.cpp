@@ -19,6 +19,18 @@ void add_missing(std::vector<Candidate>& candidates, std::vector<Candidate> more
   }
 }
 
+std::vector<workers::Trial> to_trials(std::vector<storage::Trial> stored) {
+  std::vector<workers::Trial> trials;
+  for (storage::Trial& trial : stored) {
+    trials.push_back({.candidate = std::move(trial.candidate.candidate),
+                      .status = trial.status,
+                      .timing = trial.candidate.timing,
+                      .workspace = trial.candidate.workspace,
+                      .reason = std::move(trial.reason)});
+  }
+  return trials;
+}
+
 }  // namespace
 
 using std::chrono::nanoseconds;
@@ -64,7 +76,11 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
   job.tie_margin = request.policy.tie_margin;
   job.budget = budget;
   job.seed = slot.problem.key().low;
-  add_missing(job.first, near_candidates(*slot.site, slot.problem, library_, near_starts));
+  const std::vector<NearRecord> near = near_records(*slot.site, slot.problem, library_);
+  add_missing(job.first, near_candidates(*slot.site, slot.problem, near, near_starts));
+  if (job.search_parameters) {
+    job.elsewhere = to_trials(near_trials(near, library_, cold_cache(request.policy)));
+  }
   if (request.work.resume) {
     job.past = past_trials(slot, cold_cache(request.policy));
     // What is observed is not suggested again: the best of it must be measured for itself.
@@ -74,16 +90,9 @@ workers::Job Scheduler::make_job(const Assignment& assignment) const {
 }
 
 std::vector<workers::Trial> Scheduler::past_trials(const Slot& slot, bool cold_cache) const {
-  std::vector<workers::Trial> past;
-  for (storage::Trial& trial : library_.trials(slot.problem.key(), slot.site->environment_id)) {
-    if (trial.cold_cache != cold_cache) continue;
-    past.push_back({.candidate = std::move(trial.candidate.candidate),
-                    .status = trial.status,
-                    .timing = trial.candidate.timing,
-                    .workspace = trial.candidate.workspace,
-                    .reason = std::move(trial.reason)});
-  }
-  return past;
+  std::vector<storage::Trial> stored = library_.trials(slot.problem.key(), slot.site->environment_id);
+  std::erase_if(stored, [cold_cache](const storage::Trial& trial) { return trial.cold_cache != cold_cache; });
+  return to_trials(std::move(stored));
 }
 
 Candidate Scheduler::incumbent_of(const Assignment& assignment) const {

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,7 +37,8 @@ struct Options {
   std::uint64_t seed = 1;
   double exploration = workers::StrategyOptions().exploration;
   std::string warm_start;
-  std::size_t warm_count = 10;
+  std::size_t warm_count = 3;
+  std::size_t warm_evaluations = 0;
   bool screening = false;
   std::size_t look_ahead = 0;
   double target = 1.05;
@@ -84,23 +86,60 @@ Spread spread(std::vector<double> values) {
   return spread;
 }
 
-std::vector<Configuration> fastest_of(const std::string& file, std::size_t count, const SearchSpace& space) {
-  const RecordedSpace other = RecordedSpace::read(file);
-  std::vector<Configuration> fastest;
-  for (const std::size_t row : other.ranking()) {
-    if (fastest.size() == count) break;
-    if (auto known = space.parse(other.configuration(row).text())) fastest.push_back(std::move(*known));
+// What a search can know from another device.
+struct WarmStart {
+  std::vector<Configuration> first;
+  std::vector<workers::PriorTrial> prior;
+};
+
+// Of all that is recorded, or of what a search of so many evaluations would have measured there.
+std::vector<workers::PriorTrial> trials_of(const RecordedSpace& recorded, const Options& options) {
+  const auto trial_at = [&](std::size_t row, Configuration configuration) {
+    const RecordedSpace::Row& found = recorded.rows()[row];
+    std::optional<workers::Strategy::Time> time;
+    if (found.status == workers::RecordedStatus::ok) time = found.mean;
+    return workers::PriorTrial{std::move(configuration), time};
+  };
+  std::vector<workers::PriorTrial> trials;
+  if (options.warm_evaluations == 0) {
+    for (std::size_t row = 0; row < recorded.rows().size(); ++row) {
+      trials.push_back(trial_at(row, recorded.configuration(row)));
+    }
+    return trials;
   }
-  if (fastest.empty()) {
+  const auto strategy = workers::make_strategy(options.strategy, recorded.space(), {.seed = options.seed});
+  while (trials.size() < options.warm_evaluations) {
+    auto next = strategy->suggest();
+    if (!next) break;
+    trials.push_back(trial_at(*recorded.row_of(*next), *next));
+    strategy->observe(trials.back().configuration, trials.back().time);
+  }
+  return trials;
+}
+
+WarmStart warm_start(const Options& options, const SearchSpace& space) {
+  const RecordedSpace other = RecordedSpace::read(options.warm_start);
+  WarmStart start;
+  for (workers::PriorTrial& trial : trials_of(other, options)) {
+    auto known = space.parse(trial.configuration.text());
+    if (known) start.prior.push_back({std::move(*known), trial.time});
+  }
+  std::vector<workers::PriorTrial> fastest;
+  std::ranges::copy_if(start.prior, std::back_inserter(fastest),
+                       [](const auto& trial) { return trial.time.has_value(); });
+  std::ranges::stable_sort(fastest, {}, [](const auto& trial) { return *trial.time; });
+  for (const auto& trial : fastest | std::views::take(options.warm_count)) start.first.push_back(trial.configuration);
+  if (start.first.empty()) {
     throw Error(Errc::invalid_option,
-                fmt::format("'{}' shares no configuration with the space; choose one of the same kernel", file));
+                fmt::format("'{}' shares no configuration that runs with the space; choose one of the same kernel",
+                            options.warm_start));
   }
-  return fastest;
+  return start;
 }
 
 // All repeats, spread over threads; each repeat's seed follows from the first seed.
 std::vector<SearchReplay> searches(const std::shared_ptr<const RecordedSpace>& space, const Options& options,
-                                   const std::vector<Configuration>& first) {
+                                   const WarmStart& start) {
   std::vector<SearchReplay> all(options.repeats);
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
@@ -108,9 +147,9 @@ std::vector<SearchReplay> searches(const std::shared_ptr<const RecordedSpace>& s
   const auto work = [&] {
     try {
       for (std::size_t i = next++; i < all.size(); i = next++) {
-        const auto strategy =
-            workers::make_strategy(options.strategy, space->space(),
-                                   {.seed = options.seed + i, .first = first, .exploration = options.exploration});
+        const auto strategy = workers::make_strategy(
+            options.strategy, space->space(),
+            {.seed = options.seed + i, .first = start.first, .exploration = options.exploration, .prior = start.prior});
         const std::size_t most = *std::max_element(options.evaluations.begin(), options.evaluations.end());
         all[i] = workers::replay_search(space, *strategy,
                                         {.stop = {.evaluations = most, .patience = options.patience},
@@ -150,9 +189,8 @@ Reach reach(const std::vector<SearchReplay>& all, double target) {
 
 SpaceScore score(const std::string& file, const Options& options) {
   const auto space = std::make_shared<const RecordedSpace>(RecordedSpace::read(file));
-  std::vector<Configuration> first;
-  if (!options.warm_start.empty()) first = fastest_of(options.warm_start, options.warm_count, space->space());
-  const auto all = searches(space, options, first);
+  const auto all =
+      searches(space, options, options.warm_start.empty() ? WarmStart{} : warm_start(options, space->space()));
   SpaceScore result{space->name(), {}, reach(all, options.target), {}};
   for (const SearchReplay& replay : all) {
     ++result.stops[std::string(symbols(replay.stop)[static_cast<std::size_t>(replay.stop)])];
@@ -312,9 +350,15 @@ void add_replay_space_commands(CLI::App& replay, int& exit_status) {
   const auto one = std::make_shared<Options>();
   space->add_option("file", one->path, "KERNEL__DEVICE.csv")->required()->check(CLI::ExistingFile);
   add_common(*space, one);
-  space->add_option("--warm-start", one->warm_start, "Begin with the fastest configurations of this recorded space")
+  space->add_option("--warm-start", one->warm_start, "Begin with what is known from this recorded space")
       ->check(CLI::ExistingFile);
-  space->add_option("--warm-count", one->warm_count, "How many of them")->check(CLI::Range(1, 1000));
+  space->add_option("--warm-count", one->warm_count, "So many of its fastest configurations go first")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  space
+      ->add_option("--warm-evaluations", one->warm_evaluations,
+                   "Know only what a search of so many evaluations measured there; all of it when left out")
+      ->check(CLI::Range(1, 1000000));
   space->callback([one, &exit_status] {
     run_space(*one);
     exit_status = 0;

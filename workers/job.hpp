@@ -91,6 +91,9 @@ struct TuneJob {
   Budget budget = {};
   std::uint64_t seed = 1;
   std::vector<Trial> past = {};  // of an interrupted search for this problem here, which goes on
+  // Of this problem in another environment or of a near one, all measured together: how their times compare with each
+  // other is what the search expects at first.
+  std::vector<Trial> elsewhere = {};
 };
 
 using Job = std::variant<PrepareJob, VerifyJob, TuneJob>;

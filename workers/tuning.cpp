@@ -202,7 +202,8 @@ class Tuning {
       if (!space || space->empty()) continue;
       SpaceSearch search{.solver = solver, .space = *space};
       search.compiles = call_solver([&] { return solver->compiles(job_.subject.problem); }, reason).value_or(false);
-      search.strategy = make_strategy(strategy_names().front(), search.space, {.seed = job_.seed});
+      search.strategy =
+          make_strategy(strategy_names().front(), search.space, {.seed = job_.seed, .prior = prior_of(search)});
       for (const auto& [candidate, score] : scores_) {
         if (candidate.solver != solver->id() || candidate.version != solver->version()) continue;
         if (const auto configuration = search.space.parse(candidate.configuration)) {
@@ -212,6 +213,23 @@ class Tuning {
       observe_past(search);
       searches_.push_back(std::move(search));
     }
+  }
+
+  std::vector<PriorTrial> prior_of(const SpaceSearch& search) const {
+    std::vector<PriorTrial> prior;
+    for (const Trial& trial : job_.elsewhere) {
+      if (!is_of(trial, *search.solver)) continue;
+      auto configuration = search.space.parse(trial.candidate.configuration);
+      if (!configuration) continue;
+      std::optional<Strategy::Time> time;
+      if (trial.status == TrialStatus::ok && trial.timing.known()) time = trial.timing.median;
+      prior.push_back({std::move(*configuration), time});
+    }
+    return prior;
+  }
+
+  static bool is_of(const Trial& trial, const Solver& solver) {
+    return trial.candidate.solver == solver.id() && trial.candidate.version == solver.version();
   }
 
   // An interrupted search goes on: its trials are observed and not made again. Their times are of another day; what the
@@ -224,8 +242,7 @@ class Tuning {
         std::find_if(scores_.begin(), scores_.end(), [&](const auto& each) { return each.first == job_.incumbent; });
     if (then == job_.past.end() || now == scores_.end() || !now->second) return;
     for (const Trial& trial : job_.past) {
-      if (trial.candidate.solver != search.solver->id() || trial.candidate.version != search.solver->version())
-        continue;
+      if (!is_of(trial, *search.solver)) continue;
       if (evaluation_.known(trial.candidate)) continue;
       const auto configuration = search.space.parse(trial.candidate.configuration);
       if (!configuration) continue;

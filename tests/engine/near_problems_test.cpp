@@ -55,7 +55,8 @@ class NearCandidates : public EngineFixture {
   }
   std::vector<std::string> near(storage::Library& library, const Problem& p, std::size_t count = 3) const {
     std::vector<std::string> texts;
-    for (const Candidate& c : near_candidates(site_, p, library, count)) texts.push_back(c.configuration);
+    for (const Candidate& c : near_candidates(site_, p, near_records(site_, p, library), count))
+      texts.push_back(c.configuration);
     return texts;
   }
 
@@ -101,6 +102,51 @@ TEST_F(NearCandidates, LookAtNoMoreThanAPartOfALargeDatabase) {
   EXPECT_EQ(library.sample(problem(7).key(), "doubling", site_.environment, 9000).size(), 5000u);
   EXPECT_EQ(library.sample(problem(7).key(), "doubl", site_.environment, 9000).size(), 0u);
   EXPECT_EQ(near(library, problem(7)).size(), 3u);
+}
+
+class NearTrials : public NearCandidates {
+ protected:
+  // A record and `count` trials of the problem in the environment, the first of tile `tile`.
+  void add(storage::Library& library, const Problem& p, const Environment& environment, int count, std::int64_t tile,
+           bool cold_cache = false) const {
+    std::vector<storage::Change> changes{storage::PutEnvironment{environment}, record(p, 1, environment.id())};
+    for (int i = 0; i < count; ++i) {
+      storage::Trial trial;
+      trial.key = p.key();
+      trial.problem = p.text();
+      trial.environment = environment.id();
+      trial.candidate.candidate = {"tiled", 1, "tile=" + std::to_string(tile + i)};
+      trial.cold_cache = cold_cache;
+      changes.emplace_back(storage::PutTrial{trial});
+    }
+    library.submit(std::move(changes));
+    ASSERT_TRUE(library.flush(60s));
+  }
+  // The first one's configuration; "" for none.
+  std::string nearest(storage::Library& library, const Problem& p, bool cold_cache = false) const {
+    const auto trials = near_trials(near_records(site_, p, library), library, cold_cache);
+    return trials.empty() ? "" : trials.front().candidate.candidate.configuration;
+  }
+};
+
+TEST_F(NearTrials, AreThoseOfTheNearestThatHasEnough) {
+  storage::Library library({.user_database = directory_.path("user")});
+  EXPECT_EQ(nearest(library, problem(100)), "");
+  add(library, problem(100), site_.environment, 30, 1);
+  EXPECT_EQ(nearest(library, problem(100)), "");  // its own are no others'
+  add(library, problem(110), site_.environment, 15, 2);
+  EXPECT_EQ(nearest(library, problem(100)), "");
+  add(library, problem(300), site_.environment, 16, 3);
+  EXPECT_EQ(nearest(library, problem(100)), "tile=3");
+  Environment newer = site_.environment;
+  newer.facts["library"] = "2.0";
+  add(library, problem(100), newer, 20, 4);
+  EXPECT_EQ(nearest(library, problem(100)), "tile=4");
+  add(library, problem(120), site_.environment, 20, 5, true);
+  EXPECT_EQ(nearest(library, problem(100)), "tile=4");
+  EXPECT_EQ(nearest(library, problem(100), true), "tile=5");
+  // More than three doublings away.
+  EXPECT_EQ(nearest(library, problem(3000)), "");
 }
 
 // The whole way: what one problem's tuning found is the start of the next one's.

@@ -31,6 +31,12 @@ class Strategy {
   virtual void observe(const Configuration& configuration, std::optional<Time> time) = 0;
 };
 
+// A trial of the same space elsewhere: on a sibling device, with another driver, for a near problem.
+struct PriorTrial {
+  Configuration configuration;
+  std::optional<Strategy::Time> time;  // nothing when it failed
+};
+
 struct StrategyOptions {
   std::uint64_t seed = 1;
   // Suggested before anything else, in this order: incumbent, defaults, a model's picks, the best configurations of
@@ -39,6 +45,9 @@ struct StrategyOptions {
   // The share of suggestions that are drawn at random, whatever was observed: no bad start can crowd it out. For the
   // strategies surrogate, greedy and genetic. In [0, 1].
   double exploration = 0.05;
+  // What the strategy surrogate expects before it knows better; the others pass it over. Only how times compare with
+  // each other counts, and only as far as the trials here bear it out.
+  std::vector<PriorTrial> prior = {};
 };
 
 // The names that make_strategy accepts; the first one is the default.

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t pool_size = 512;
 constexpr std::size_t spread_trials = 10;  // before the model is asked
 constexpr int spread_draws = 16;           // of which the farthest from the trials is taken
+// How firmly trials from elsewhere are believed in at first, as a sum of squares of their logarithms.
+constexpr double prior_weight = 3;
 constexpr double expected_length = 0.5;
 constexpr double expected_power_length = 1;
 // Lengths are chosen anew each time the trials have grown by this factor, as long as that is cheap.
@@ -97,11 +99,14 @@ class ImprovementTable {
 SurrogateStrategy::SurrogateStrategy(const SearchSpace& space, StrategyOptions options)
     : NumberedStrategy(space, std::move(options)),
       axes_(make_axes(space)),
+      prior_(this->options().prior, points(), [this](PointId a, PointId b) { return distance(a, b); }),
       spread_count_(spread_trials),
       next_fit_(spread_trials) {
-  // Given configurations may all lie in one bad corner: some are spread in any case.
+  // Given configurations may all lie in one bad corner: some are spread in any case, except where trials from elsewhere
+  // tell of the whole space.
   const std::size_t given = this->options().first.size();
   if (given > 0) spread_count_ = std::max(spread_trials, given + spread_trials / 2);
+  if (!prior_.empty()) spread_count_ = given;
 }
 
 double SurrogateStrategy::distance(PointId a, PointId b) const {
@@ -164,13 +169,19 @@ void SurrogateStrategy::make_pool(StepRandom& random) {
   } else {
     for (PointId& id : all) id = points().sample(random).value();
   }
+  if (size < points().size() || !points().complete()) {
+    const auto best = prior_.ranking();
+    std::copy_n(best.begin(), std::min(best.size(), size / 2), all.begin());
+  }
   model_.emplace(axes_, size);
   pool_.assign(size, 0);
+  expected_.assign(size, 0);
   std::vector<std::size_t> columns(size);
   std::iota(columns.begin(), columns.end(), std::size_t{0});
   std::vector<std::uint32_t> places;
   for (const std::size_t column : columns) {
     pool_[column] = all[column];
+    expected_[column] = prior_.at(all[column]);
     column_of_[all[column]] = column;
     const auto point = points().places(all[column]);
     places.insert(places.end(), point.begin(), point.end());
@@ -189,7 +200,7 @@ void SurrogateStrategy::renew_pool(const std::vector<PointId>& newcomers) {
   if (incoming.empty()) return;
   std::vector<std::pair<double, std::size_t>> promise(pool_.size());
   for (std::size_t column = 0; column < pool_.size(); ++column) {
-    const double lowest = model_->mean(column) - model_->deviation(column);
+    const double lowest = model_->mean(column) + trust_ * expected_[column] - model_->deviation(column);
     promise[column] = {fresh(pool_[column]) ? -lowest : -HUGE_VAL, column};
   }
   const auto end = promise.begin() + static_cast<std::ptrdiff_t>(incoming.size());
@@ -202,6 +213,7 @@ void SurrogateStrategy::renew_pool(const std::vector<PointId>& newcomers) {
     const auto known = column_of_.find(pool_[column]);
     if (known != column_of_.end() && known->second == column) column_of_.erase(known);
     pool_[column] = incoming[i];
+    expected_[column] = prior_.at(incoming[i]);
     column_of_[incoming[i]] = column;
     columns.push_back(column);
     const auto point = points().places(incoming[i]);
@@ -227,12 +239,35 @@ void SurrogateStrategy::record(PointId id, std::optional<double> log_time) {
     const auto faster = [&](double time, std::size_t other) { return time < *trials_[other].log_time; };
     ranking_.insert(std::upper_bound(ranking_.begin(), ranking_.end(), *log_time, faster), trial);
   }
-  const double target = log_time.value_or(failure_target());
+  const double learned = target(trials_[trial]);
   if (added) {
-    model_->observe(points().places(id), target);
+    model_->observe(points().places(id), learned);
   } else {
-    model_->set_target(trial, target);
+    model_->set_target(trial, learned);
   }
+}
+
+double SurrogateStrategy::target(const Trial& trial) const {
+  return trial.log_time.value_or(failure_target()) - trust_ * prior_.at(trial.id);
+}
+
+void SurrogateStrategy::fit_trust() {
+  if (!prior_.empty()) {
+    double mean_time = 0, mean_expected = 0;
+    const auto share = 1 / static_cast<double>(trials_.size());
+    for (const Trial& trial : trials_) {
+      mean_time += share * trial.log_time.value_or(failure_target());
+      mean_expected += share * prior_.at(trial.id);
+    }
+    double together = prior_weight, square = prior_weight;
+    for (const Trial& trial : trials_) {
+      const double expected = prior_.at(trial.id) - mean_expected;
+      together += expected * (trial.log_time.value_or(failure_target()) - mean_time);
+      square += expected * expected;
+    }
+    trust_ = std::clamp(together / square, 0.0, 1.0);
+  }
+  for (std::size_t i = 0; i < trials_.size(); ++i) model_->set_target(i, target(trials_[i]));
 }
 
 void SurrogateStrategy::learn(PointId id, std::optional<double> nanoseconds, StepRandom& random) {
@@ -240,9 +275,7 @@ void SurrogateStrategy::learn(PointId id, std::optional<double> nanoseconds, Ste
   record(id, nanoseconds ? std::optional(std::log(*nanoseconds)) : std::nullopt);
   if (trials_.size() >= next_fit_ && trials_.size() <= last_fit) {
     next_fit_ = static_cast<std::size_t>(static_cast<double>(trials_.size()) * fit_growth);
-    for (std::size_t i = 0; i < trials_.size(); ++i) {
-      if (!trials_[i].log_time) model_->set_target(i, failure_target());
-    }
+    fit_trust();
     model_->fit(random);
   }
   const bool whole_space = points().complete() && pool_.size() == points().size();
@@ -265,6 +298,10 @@ void SurrogateStrategy::learn(PointId id, std::optional<double> nanoseconds, Ste
 }
 
 std::optional<PointId> SurrogateStrategy::choose(StepRandom& random) {
+  if (!prior_.empty() && ranking_.size() < 2) {
+    const auto best = std::ranges::find_if(prior_.ranking(), [this](PointId id) { return fresh(id); });
+    if (best != prior_.ranking().end()) return *best;
+  }
   if (trials_.size() < spread_count_ || ranking_.size() < 2) return spread_out(random);
   if (explores()) return std::nullopt;
   static const ImprovementTable improvement;
@@ -274,7 +311,8 @@ std::optional<PointId> SurrogateStrategy::choose(StepRandom& random) {
   for (std::size_t column = 0; column < pool_.size(); ++column) {
     if (!fresh(pool_[column])) continue;
     const double deviation = model_->deviation(column);
-    const double expected = deviation * improvement((goal - model_->mean(column)) / deviation);
+    const double mean = model_->mean(column) + trust_ * expected_[column];
+    const double expected = deviation * improvement((goal - mean) / deviation);
     if (expected > most) {
       most = expected;
       best = pool_[column];

@@ -45,6 +45,12 @@ StrategyOptions make_options(const SmallSpace& small) {
   for (int i = *rc::gen::inRange(0, 3); i > 0 && !valid.empty(); --i) {
     options.first.push_back(small.space.configuration(*rc::gen::elementOf(valid)));
   }
+  const Outcomes elsewhere = make_outcomes();
+  for (int i = *rc::gen::inRange(0, 20); i > 0 && !valid.empty(); --i) {
+    Configuration tried = small.space.configuration(*rc::gen::elementOf(valid));
+    const auto time = elsewhere(tried);
+    options.prior.push_back({std::move(tried), time});
+  }
   return options;
 }
 
