@@ -44,6 +44,8 @@ struct Options {
   double target = 1.05;
   std::uint64_t patience = 0;
   std::vector<std::string> kernels;
+  std::vector<std::string> devices;
+  bool warm_starts = false;
   bool json = false;
   unsigned threads = 1;
 };
@@ -274,43 +276,70 @@ Geomean geomean(const std::vector<SpaceScore>& spaces, std::size_t place) {
   return {std::exp(logs.found), std::exp(logs.random)};
 }
 
-// KERNEL__DEVICE.csv of the chosen kernels.
-std::vector<std::filesystem::path> files_of(const Options& options) {
-  std::vector<std::filesystem::path> files;
+struct SpaceFile {
+  std::filesystem::path path;
+  std::string kernel, device;
+};
+
+// KERNEL__DEVICE.csv of the chosen kernels and devices.
+std::vector<SpaceFile> files_of(const Options& options) {
+  std::vector<SpaceFile> files;
   if (!std::filesystem::is_directory(options.path)) {
     throw Error(Errc::invalid_option, fmt::format("'{}' is not a directory", options.path));
   }
+  const auto chosen = [](const std::vector<std::string>& among, const std::string& name) {
+    return among.empty() || std::ranges::find(among, name) != among.end();
+  };
   for (const auto& entry : std::filesystem::directory_iterator(options.path)) {
-    const std::string name = entry.path().filename().string();
+    const std::string name = entry.path().stem().string();
     const std::size_t separator = name.find("__");
     if (separator == std::string::npos || entry.path().extension() != ".csv") continue;
-    const auto& kernels = options.kernels;
-    const bool chosen = std::find(kernels.begin(), kernels.end(), name.substr(0, separator)) != kernels.end();
-    if (chosen || kernels.empty()) files.push_back(entry.path());
+    SpaceFile file{entry.path(), name.substr(0, separator), name.substr(separator + 2)};
+    if (chosen(options.kernels, file.kernel) && chosen(options.devices, file.device)) files.push_back(std::move(file));
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files, {}, &SpaceFile::path);
   if (files.empty()) throw Error(Errc::invalid_option, fmt::format("'{}' has no such files", options.path));
   return files;
 }
 
+// The searches to score: one of each space, or one for each other device that it can begin from.
+std::vector<std::pair<SpaceFile, std::string>> starts_of(const Options& options) {
+  const std::vector<SpaceFile> files = files_of(options);
+  std::vector<std::pair<SpaceFile, std::string>> starts;
+  for (const SpaceFile& file : files) {
+    if (!options.warm_starts) starts.emplace_back(file, "");
+    for (const SpaceFile& other : files) {
+      if (options.warm_starts && other.kernel == file.kernel && other.device != file.device) {
+        starts.emplace_back(file, other.path.string());
+      }
+    }
+  }
+  if (starts.empty()) throw Error(Errc::invalid_option, "no two of these files are of the same kernel");
+  return starts;
+}
+
 void run_spaces(const Options& options) {
   std::vector<SpaceScore> spaces;
+  const int width = options.warm_starts ? 68 : 34;
   if (!options.json) {
-    fmt::print("found / optimum, mean of {} searches with strategy {} (expected of random search)\n{:34}",
-               options.repeats, options.strategy, "");
+    fmt::print("found / optimum, mean of {} searches with strategy {} (expected of random search)\n{:{}}",
+               options.repeats, options.strategy, "", width);
     for (const std::size_t evaluations : options.evaluations) fmt::print(" {:>17}", evaluations);
     fmt::print("\n");
   }
-  for (const auto& file : files_of(options)) {
-    spaces.push_back(score(file.string(), options));
+  for (const auto& [file, from] : starts_of(options)) {
+    Options start = options;
+    start.warm_start = from;
+    spaces.push_back(score(file.path.string(), start));
+    if (!from.empty()) spaces.back().space += " <- " + std::filesystem::path(from).stem().string();
     if (options.json) continue;
-    fmt::print("{:34}", spaces.back().space);
+    fmt::print("{:{}}", spaces.back().space, width);
     for (const Score& s : spaces.back().scores) fmt::print("  {:>7.4f} ({:.4f})", s.found.mean, s.random);
     fmt::print("\n");
   }
   nlohmann::ordered_json json;
   for (const SpaceScore& space : spaces) json["spaces"].push_back(to_json(space, options));
-  if (!options.json) fmt::print("{:34}", "geometric mean");
+  if (!options.json) fmt::print("{:{}}", "geometric mean", width);
   for (std::size_t i = 0; i < options.evaluations.size(); ++i) {
     const Geomean mean = geomean(spaces, i);
     json["geomean"][std::to_string(options.evaluations[i])] = {{"found", mean.found}, {"random", mean.random}};
@@ -340,6 +369,13 @@ void add_common(CLI::App& command, const std::shared_ptr<Options>& options) {
   command.add_option("--target", options->target, "Report what it takes to come within this ratio of the optimum")
       ->check(CLI::Range(1.0, 1000.0));
   command.add_option("--threads", options->threads, "Searches that run at the same time")->check(CLI::Range(1, 256));
+  command.add_option("--warm-count", options->warm_count, "So many of the fastest of a warm start go first")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      .add_option("--warm-evaluations", options->warm_evaluations,
+                  "A warm start knows only what a search of so many evaluations measured; all of it when left out")
+      ->check(CLI::Range(1, 1000000));
   command.add_flag("--json", options->json, "Print JSON");
 }
 
@@ -352,13 +388,6 @@ void add_replay_space_commands(CLI::App& replay, int& exit_status) {
   add_common(*space, one);
   space->add_option("--warm-start", one->warm_start, "Begin with what is known from this recorded space")
       ->check(CLI::ExistingFile);
-  space->add_option("--warm-count", one->warm_count, "So many of its fastest configurations go first")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  space
-      ->add_option("--warm-evaluations", one->warm_evaluations,
-                   "Know only what a search of so many evaluations measured there; all of it when left out")
-      ->check(CLI::Range(1, 1000000));
   space->callback([one, &exit_status] {
     run_space(*one);
     exit_status = 0;
@@ -370,6 +399,9 @@ void add_replay_space_commands(CLI::App& replay, int& exit_status) {
   add_common(*spaces, all);
   spaces->add_option("--kernels", all->kernels, "Only the spaces of these kernels, as in gemm,convolution")
       ->delimiter(',');
+  spaces->add_option("--devices", all->devices, "Only those of these devices, as in A100,A4000")->delimiter(',');
+  spaces->add_flag("--warm-starts", all->warm_starts,
+                   "Begin each with what is known from each other device of its kernel");
   spaces->callback([all, &exit_status] {
     run_spaces(*all);
     exit_status = 0;

@@ -97,6 +97,27 @@ TEST_F(ReplaySpaceCommand, AWarmStartFromTheSameSpaceFindsItsBestAtOnce) {
   EXPECT_EQ(json["evaluations"]["1"]["mean"], 1.0);
 }
 
+TEST_F(ReplaySpaceCommand, AWarmStartCanKnowOnlyWhatASearchMeasured) {
+  const std::string line =
+      fmt::format("space {} --warm-start {} --evaluations 1 --repeats 2 --json", path("a__one"), path("a__two"));
+  const auto little = nlohmann::json::parse(run(line + " --warm-evaluations 1 --seed 5"));
+  EXPECT_GT(little["evaluations"]["1"]["mean"], 1.0);
+  EXPECT_EQ(nlohmann::json::parse(run(line + " --warm-evaluations 64"))["evaluations"]["1"]["mean"], 1.0);
+}
+
+TEST_F(ReplaySpaceCommand, BeginsEverySpaceFromEveryOtherDeviceOfItsKernel) {
+  const std::string line = fmt::format("spaces {} --warm-starts --evaluations 1 --repeats 2 --json", directory_.path());
+  const auto json = nlohmann::json::parse(run(line));
+  ASSERT_EQ(json["spaces"].size(), 2u);
+  EXPECT_EQ(json["spaces"][0]["space"], "a__one <- a__two");
+  EXPECT_EQ(json["geomean"]["1"]["found"], 1.0);
+  const std::string chosen =
+      fmt::format("spaces {} --devices one --evaluations 1 --repeats 1 --json", directory_.path());
+  EXPECT_EQ(nlohmann::json::parse(run(chosen))["spaces"].size(), 2u);
+  EXPECT_THROW(run(line + " --devices one"), Error);
+  EXPECT_THROW(run(line + " --devices three"), Error);
+}
+
 TEST_F(ReplaySpaceCommand, PrintsTables) {
   EXPECT_THAT(run(fmt::format("space {} --repeats 2 --evaluations 10", path("a__one"))),
               AllOf(HasSubstr("a__one, strategy surrogate, 2 searches"), HasSubstr("stopped by evaluations: 2")));
