@@ -44,7 +44,7 @@ int generate(const Options& options) {
   const auto operation = built_in_operation(options.operation);
   std::vector<Problem> real;
   if (!options.database.empty()) real = problems_in(options.database, operation->problem_type());
-  const auto problems = generate_gemm(options.generate, real);
+  const auto problems = generate_problems(options.operation, options.generate, real);
   write_to(options.out, [&](std::ostream& out) {
     out << fmt::format("# hone learn generate {} --count {} --seed {} --largest-work {}, {} real problems\n",
                        options.operation, options.generate.count, options.generate.seed, options.generate.largest_work,
@@ -78,7 +78,9 @@ void add_collect_commands(CLI::App& learn, int& exit_status) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--seed", generating->generate.seed, "Of the drawing")->capture_default_str();
-  command->add_option("--largest-work", generating->generate.largest_work, "Multiplications of one problem at most")
+  command
+      ->add_option("--largest-work", generating->generate.largest_work,
+                   "Multiplications, or elements of rows, of one problem at most")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--database", generating->database, "Draws real problems and their neighbours from it too");

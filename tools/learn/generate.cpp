@@ -1,11 +1,22 @@
 #include "tools/learn/generate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <hone/conv2d.hpp>
+#include <hone/error.hpp>
 #include <hone/gemm.hpp>
+#include <hone/layernorm.hpp>
+#include <hone/softmax.hpp>
+#include <initializer_list>
 #include <iterator>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
+
+#include "tools/built_in_operation.hpp"
 
 namespace hone::tools::learn {
 namespace {
@@ -93,37 +104,137 @@ gemm::Problem transformer(Drawing& draw) {
   }
 }
 
-gemm::Problem neighbour(Drawing& draw, std::span<const Problem> real) {
-  if (real.empty()) return transformer(draw);
-  auto problem = real[static_cast<std::size_t>(draw.below(std::ssize(real)))].as<gemm::Problem>();
-  // Moving m is always possible where A and C are stored row by row and densely, one after the other.
-  if (draw.below(3) == 0 || problem.batch != 1 || problem.transpose_a) return problem;
-  problem.m = std::max<std::int64_t>(1, problem.m + draw.between(-problem.m / 4 - 1, problem.m / 4 + 1));
-  return problem;
+// The number-th drawing's: the kinds take turns.
+Problem gemm_problem(Drawing& draw, std::size_t number) {
+  return Problem(number % 4 == 0 ? powers_of_two(draw) : number % 4 == 1 ? multiples(draw) : transformer(draw));
 }
 
-double work_of(const gemm::Problem& p) {
-  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
+// A layer of a network whose images shrink while its channels grow.
+conv2d::Problem layer(Drawing& draw) {
+  const std::int64_t size = draw.one_of({112, 56, 28, 14, 7});
+  const std::int64_t channels = 16 * draw.size(1, 1024 / 16);
+  conv2d::Problem p{.channels = channels, .height = size, .width = size, .filters = 16 * draw.size(1, 1024 / 16)};
+  const std::int64_t filter = draw.one_of({1, 1, 3, 3, 5});
+  p.filter_height = p.filter_width = filter;
+  p.pad_height = p.pad_width = filter / 2;
+  p.stride_height = p.stride_width = draw.below(5) == 0 ? 2 : 1;
+  if (filter > 1 && draw.below(4) == 0) p.groups = p.filters = channels;  // depthwise
+  return p;
+}
+
+conv2d::Problem small_image(Drawing& draw) {
+  conv2d::Problem p{.channels = draw.size(1, 128), .height = draw.size(4, 96), .width = draw.size(4, 96)};
+  p.filters = draw.size(1, 128);
+  p.filter_height = draw.between(1, 5);
+  p.filter_width = draw.between(1, 5);
+  p.pad_height = draw.below(p.filter_height);
+  p.pad_width = draw.below(p.filter_width);
+  p.stride_height = p.stride_width = draw.between(1, 2);
+  p.dilation_height = p.dilation_width = draw.below(6) == 0 ? 2 : 1;
+  return p;
+}
+
+Problem conv2d_problem(Drawing& draw, std::size_t) {
+  conv2d::Problem p = draw.below(3) == 0 ? small_image(draw) : layer(draw);
+  p.batch = draw.below(3) == 0 ? draw.size(1, 16) : 1;
+  p.layout = draw.below(2) == 0 ? conv2d::ImageLayout::nchw : conv2d::ImageLayout::nhwc;
+  p.bias = draw.below(2) == 0;
+  if (draw.below(2) == 0) p.activation = Activation::relu;
+  return Problem(p);
+}
+
+// Rows and columns.
+std::pair<std::int64_t, std::int64_t> rows_of(Drawing& draw) {
+  const std::int64_t rows = draw.size(1, 4096);
+  if (draw.below(2) == 0) return {rows, draw.size(16, 32768)};
+  return {rows, 64 * draw.size(1, 64)};
+}
+
+Problem softmax_problem(Drawing& draw, std::size_t) {
+  const auto [rows, columns] = rows_of(draw);
+  softmax::Problem p{.rows = rows, .columns = columns};
+  if (draw.below(3) == 0) p.scale = 0.125F;
+  p.logarithm = draw.below(4) == 0;
+  return Problem(p);
+}
+
+Problem layernorm_problem(Drawing& draw, std::size_t) {
+  const auto [rows, columns] = rows_of(draw);
+  layernorm::Problem p{.rows = rows, .columns = columns};
+  p.root_mean_square = draw.below(3) == 0;
+  p.shift = !p.root_mean_square;
+  return Problem(p);
+}
+
+double work_of(const Problem& problem) {
+  const auto product = [](std::initializer_list<std::int64_t> sizes) {
+    double work = 1;
+    for (const std::int64_t size : sizes) work *= static_cast<double>(size);
+    return work;
+  };
+  if (problem.operation() == gemm::Problem::operation) {
+    const auto p = problem.as<gemm::Problem>();
+    return product({p.m, p.n, p.k, p.batch});
+  }
+  if (problem.operation() == conv2d::Problem::operation) {
+    const auto p = problem.as<conv2d::Problem>();
+    // Of the outputs, at most as many as the padded image has positions for.
+    return product({p.batch, p.filters, (p.height + 2 * p.pad_height) / p.stride_height,
+                    (p.width + 2 * p.pad_width) / p.stride_width, p.channels / p.groups, p.filter_height,
+                    p.filter_width});
+  }
+  if (problem.operation() == softmax::Problem::operation) {
+    const auto p = problem.as<softmax::Problem>();
+    return product({p.rows, p.columns});
+  }
+  const auto p = problem.as<layernorm::Problem>();
+  return product({p.rows, p.columns});
+}
+
+struct Generator {
+  std::string_view operation;
+  Problem (*draw)(Drawing&, std::size_t number);
+};
+constexpr Generator generators[] = {{"gemm", &gemm_problem},
+                                    {"conv2d", &conv2d_problem},
+                                    {"softmax", &softmax_problem},
+                                    {"layernorm", &layernorm_problem}};
+
+const Generator& generator_of(std::string_view operation) {
+  std::string known;
+  for (const Generator& generator : generators) {
+    if (generator.operation == operation) return generator;
+    known += (known.empty() ? "" : ", ") + std::string(generator.operation);
+  }
+  throw Error(Errc::invalid_option, fmt::format("problems of {} cannot be drawn, only of {}", operation, known));
+}
+
+// One of the real problems, or a product like it.
+Problem neighbour(Drawing& draw, std::span<const Problem> real) {
+  const Problem& found = real[static_cast<std::size_t>(draw.below(std::ssize(real)))];
+  if (found.operation() != gemm::Problem::operation || draw.below(3) == 0) return found;
+  auto problem = found.as<gemm::Problem>();
+  // Moving m is always possible where A and C are stored row by row and densely, one after the other.
+  if (problem.batch != 1 || problem.transpose_a) return found;
+  problem.m = std::max<std::int64_t>(1, problem.m + draw.between(-problem.m / 4 - 1, problem.m / 4 + 1));
+  return Problem(problem);
 }
 
 }  // namespace
 
-std::vector<Problem> generate_gemm(const GenerateOptions& options, std::span<const Problem> real) {
+std::vector<Problem> generate_problems(std::string_view operation, const GenerateOptions& options,
+                                       std::span<const Problem> real) {
+  const Generator& generator = generator_of(operation);
+  const auto valid = built_in_operation(std::string(operation));
   Drawing draw(options.seed);
-  const auto operation = gemm::operation();
   std::vector<Problem> problems;
   std::set<ProblemKey> keys;
   // A narrow distribution may run out of different problems.
   const std::size_t most_draws = 100 * options.count + 1000;
   for (std::size_t drawn = 0; problems.size() < options.count && drawn < most_draws; ++drawn) {
-    const gemm::Problem problem = drawn % 4 == 0   ? powers_of_two(draw)
-                                  : drawn % 4 == 1 ? multiples(draw)
-                                  : drawn % 4 == 2 ? transformer(draw)
-                                                   : neighbour(draw, real);
-    if (work_of(problem) > options.largest_work) continue;
-    const Problem erased(problem);
-    if (operation->validate(erased) || !keys.insert(erased.key()).second) continue;
-    problems.push_back(erased);
+    const Problem problem = drawn % 4 == 3 && !real.empty() ? neighbour(draw, real) : generator.draw(draw, drawn);
+    if (work_of(problem) > options.largest_work || valid->validate(problem)) continue;
+    if (keys.insert(problem.key()).second) problems.push_back(problem);
   }
   return problems;
 }

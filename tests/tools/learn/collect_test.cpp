@@ -1,4 +1,5 @@
 // From problems to trials to a data set; and the heuristics that are shipped.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include "kernels/learning/model_file.hpp"
 #include "storage/maintenance.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tools/built_in_operation.hpp"
 #include "tools/learn/csv.hpp"
 #include "tools/learn/emit.hpp"
 #include "tools/learn/export.hpp"
@@ -31,7 +33,7 @@ std::vector<std::string> texts(const std::vector<Problem>& problems) {
 
 TEST(Generate, DrawsDifferentValidProblemsWithinTheLimit) {
   const GenerateOptions options{.count = 300, .seed = 5, .largest_work = 1e7};
-  const auto problems = generate_gemm(options, {});
+  const auto problems = generate_problems("gemm", options, {});
   ASSERT_EQ(problems.size(), 300u);
   std::set<std::string> different;
   for (const Problem& problem : problems) {
@@ -41,13 +43,25 @@ TEST(Generate, DrawsDifferentValidProblemsWithinTheLimit) {
     different.insert(problem.text());
   }
   EXPECT_EQ(different.size(), 300u);
-  EXPECT_EQ(texts(generate_gemm(options, {})), texts(problems));
-  EXPECT_NE(texts(generate_gemm({.count = 300, .seed = 6, .largest_work = 1e7}, {})), texts(problems));
+  EXPECT_EQ(texts(generate_problems("gemm", options, {})), texts(problems));
+  EXPECT_NE(texts(generate_problems("gemm", {.count = 300, .seed = 6, .largest_work = 1e7}, {})), texts(problems));
+}
+
+TEST(Generate, DrawsFromEveryBuiltInOperation) {
+  for (const auto& operation : built_in_operations()) {
+    const std::string name = operation->problem_type().operation();
+    const auto problems = generate_problems(name, {.count = 100, .seed = 2}, {});
+    EXPECT_EQ(problems.size(), 100u) << name;
+    for (const Problem& problem : problems) EXPECT_EQ(problem.operation(), name) << problem.text();
+    const auto again = generate_problems(name, {.count = 100, .seed = 2}, std::vector{problems[7]});
+    EXPECT_THAT(texts(again), ::testing::Contains(problems[7].text()));
+  }
+  EXPECT_THROW(generate_problems("row_sum", {}, {}), Error);
 }
 
 TEST(Generate, TakesRealProblemsAndTheirNeighbours) {
   const Problem real(gemm::Problem{.m = 100, .n = 97, .k = 89});
-  const auto problems = generate_gemm({.count = 100}, std::vector{real});
+  const auto problems = generate_problems("gemm", {.count = 100}, std::vector{real});
   std::size_t near = 0;
   bool itself = false;
   for (const Problem& problem : problems) {
@@ -64,7 +78,7 @@ TEST(Generate, TakesRealProblemsAndTheirNeighbours) {
 }
 
 TEST(Generate, EndsWhereThereIsNothingMoreToDraw) {
-  EXPECT_LT(generate_gemm({.count = 10000, .largest_work = 300}, {}).size(), 10000u);
+  EXPECT_LT(generate_problems("gemm", {.count = 10000, .largest_work = 300}, {}).size(), 10000u);
 }
 
 storage::Trial trial_of(const Problem& problem, const Candidate& candidate, std::uint64_t environment, double time) {
@@ -142,7 +156,7 @@ TEST(ShippedHeuristic, AdvisesInItsEnvironmentClassOnly) {
   environment.architecture = model.environment_class.substr(slash + 1);
   const auto usable = [&](const Pick& pick) { return workers::find_solver(*operation, pick.solver) != nullptr; };
   std::size_t answers = 0;
-  const auto problems = generate_gemm({.count = 400, .seed = 77}, {});
+  const auto problems = generate_problems("gemm", {.count = 400, .seed = 77}, {});
   for (const Problem& problem : problems) {
     const Advice advice = heuristic->advise(problem, environment, usable);
     answers += advice.confidence == Confidence::unsure ? 0U : 1U;
