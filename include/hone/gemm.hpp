@@ -16,6 +16,7 @@ using hone::Activation;
 // when transpose_b. lda, ldb and ldc are the distances between stored rows and stride_a, stride_b and stride_c those
 // between the matrices of a batch, all in elements; 0 stands for dense. Elements of C between its rows are not touched.
 // C is not read when beta is 0.
+// Sums are formed in f32 or wider for every type.
 // Operands of run: {a, b, c} or {a, b, c, bias}, bias a row of n elements added to every row.
 struct Problem {
   static constexpr std::string_view operation = "gemm";
@@ -63,7 +64,7 @@ struct Problem {
 };
 
 // The operation with every solver whose library is present: OpenBLAS, BLIS, oneDNN, LIBXSMM, hone's own kernels,
-// and padded variants. f32 on the host device.
+// and padded variants on the host, in f32, with a plain loop for f16; hone's own kernels on GPUs, for both.
 std::shared_ptr<const Operation> operation();
 
 }  // namespace hone::gemm

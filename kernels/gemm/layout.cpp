@@ -49,7 +49,7 @@ bool disjoint(const Matrix& c, std::int64_t batch) {
 }  // namespace
 
 Refusal validate(const Problem& p) {
-  if (p.type != f32) return "field type accepts f32";
+  if (p.type != f32 && p.type != f16) return "field type accepts f32 and f16";
   if (static_cast<std::size_t>(p.activation) >= symbols(Activation{}).size()) {
     return "field activation accepts none, relu and gelu";
   }

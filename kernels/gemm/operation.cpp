@@ -29,11 +29,8 @@ class Gemm final : public OperationFor<Problem> {
   }
 
   void reference(const Problem& problem, std::span<const std::span<std::byte>> operands) const override {
-    const auto at = [&](std::size_t index) {
-      return index < operands.size() && !operands[index].empty() ? reinterpret_cast<float*>(operands[index].data())
-                                                                 : nullptr;
-    };
-    gemm::reference(problem, at(0), at(1), at(2), at(3));
+    gemm::reference(problem, operands[0].data(), operands[1].data(), operands[2].data(),
+                    operands.size() > 3 ? operands[3].data() : nullptr);
   }
 
   ErrorBound error_bound(const Problem& problem) const override { return gemm::error_bound(problem); }

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/element.hpp"
 #include "kernels/gemm/layout.hpp"
 
 namespace hone::gemm {
@@ -80,11 +82,15 @@ void transpose(const Problem& p, const float* b, std::int64_t ldb, std::vector<f
   }
 }
 
-}  // namespace
+const float* as_floats(const float* values, std::size_t, std::vector<float>&) { return values; }
+const float* as_floats(const Half* values, std::size_t count, std::vector<float>& wide) {
+  wide.assign(values, values + count);
+  return wide.data();
+}
 
-void reference(const Problem& p, const float* a, const float* b, float* c, const float* bias) {
+template <class Element>
+void compute(const Problem& p, const Layout& layout, const float* a, const float* b, Element* c, const Element* bias) {
   static const Accumulate accumulate_rows = choose_accumulate();
-  const Layout layout = layout_of(p);
   std::vector<double> sums(static_cast<std::size_t>(rows_together * p.n));
   std::vector<float> transposed;
   for (std::int64_t batch = 0; batch < p.batch; ++batch) {
@@ -99,16 +105,29 @@ void reference(const Problem& p, const float* a, const float* b, float* c, const
       accumulate_rows(p, layout, a + batch * layout.stride_a + first * layout.a_row, rows_b,
                       p.transpose_b ? p.n : layout.ldb, rows, sums.data());
       for (std::int64_t i = 0; i < rows; ++i) {
-        float* row = c + batch * layout.stride_c + (first + i) * layout.ldc;
+        Element* row = c + batch * layout.stride_c + (first + i) * layout.ldc;
         for (std::int64_t j = 0; j < p.n; ++j) {
           double value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
-          if (p.beta != 0) value += static_cast<double>(p.beta) * row[j];
-          if (bias != nullptr && p.bias) value += bias[j];
-          row[j] = static_cast<float>(activate(value, p.activation));
+          if (p.beta != 0) value += static_cast<double>(p.beta) * static_cast<double>(row[j]);
+          if (bias != nullptr) value += static_cast<double>(bias[j]);
+          row[j] = static_cast<Element>(activate(value, p.activation));
         }
       }
     }
   }
+}
+
+}  // namespace
+
+void reference(const Problem& p, const std::byte* a, const std::byte* b, std::byte* c, const std::byte* bias) {
+  with_element_type(p.type, [&](auto* element) {
+    using Element = std::remove_pointer_t<decltype(element)>;
+    const Layout layout = layout_of(p);
+    std::vector<float> wide_a, wide_b;
+    compute(p, layout, as_floats(reinterpret_cast<const Element*>(a), layout.extent_a, wide_a),
+            as_floats(reinterpret_cast<const Element*>(b), layout.extent_b, wide_b), reinterpret_cast<Element*>(c),
+            p.bias ? reinterpret_cast<const Element*>(bias) : nullptr);
+  });
 }
 
 ErrorBound error_bound(const Problem& p) {
@@ -120,9 +139,14 @@ ErrorBound error_bound(const Problem& p) {
   const double length = static_cast<double>(p.k);
   const double magnitude = std::abs(p.alpha) * length / 4 + std::abs(p.beta) + (p.bias ? 1 : 0);
   const double growth = std::min(std::sqrt(length), 64.0) / 4 + 8;
-  return {.absolute = growth * epsilon * (std::abs(p.alpha) * std::sqrt(length) * 2 + std::abs(p.beta) + 1) +
-                      epsilon * magnitude / 2,
-          .relative = 8 * epsilon};
+  ErrorBound bound{.absolute = growth * epsilon * (std::abs(p.alpha) * std::sqrt(length) * 2 + std::abs(p.beta) + 1) +
+                               epsilon * magnitude / 2,
+                   .relative = 8 * epsilon};
+  if (p.type == f16) {
+    bound.relative += 0x1p-10;
+    bound.absolute += 0x1p-24;  // the smallest number above 0
+  }
+  return bound;
 }
 
 }  // namespace hone::gemm

@@ -1,5 +1,7 @@
+#include <hone/heuristic.hpp>
 #include <limits>
 
+#include "kernels/element.hpp"
 #include "kernels/gemm/host/instruction_set.hpp"
 #include "tests/kernels/gemm_cases.hpp"
 
@@ -17,8 +19,8 @@ TEST(GemmValidation, NamesTheFieldAndWhatItAccepts) {
   EXPECT_EQ(refusal({.m = 1, .n = -5, .k = 1}), "field n must be positive");
   EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 0}), "field k must be positive");
   EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .batch = 0}), "field batch must be positive");
-  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .type = f64}), "field type accepts f32");
-  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .type = static_cast<DataType>(99)}), "field type accepts f32");
+  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .type = f64}), "field type accepts f32 and f16");
+  EXPECT_EQ(refusal({.m = 1, .n = 1, .k = 1, .type = static_cast<DataType>(99)}), "field type accepts f32 and f16");
   EXPECT_THAT(refusal({.m = 1, .n = 1, .k = 1, .activation = static_cast<Activation>(9)}), HasSubstr("activation"));
   EXPECT_THAT(refusal({.m = 1, .n = 1, .k = 1, .alpha = std::numeric_limits<float>::infinity()}), HasSubstr("alpha"));
   EXPECT_THAT(refusal({.m = 1, .n = 1, .k = 1, .beta = std::numeric_limits<float>::quiet_NaN()}), HasSubstr("beta"));
@@ -69,6 +71,31 @@ TEST(GemmReference, ComputesAKnownProduct) {
                                         std::as_writable_bytes(std::span(c)), std::as_writable_bytes(std::span(bias))};
   operation()->reference(problem, spans);
   EXPECT_EQ(c, (std::vector<float>{2 * 22 + 10 + 0.5F, 2 * 28 + 10 - 0.5F, 2 * 49 + 10 + 0.5F, 0}));
+}
+
+TEST(GemmReference, ComputesAKnownProductOfHalves) {
+  const hone::Problem problem(
+      Problem{.m = 2, .n = 2, .k = 2, .type = f16, .transpose_b = true, .bias = true, .ldc = 3});
+  std::vector<Half> a = {1, 2, 3, 4}, b = {1, 2, 3, 4}, c = {0, 0, 7, 0, 0}, bias = {0.5F, 1024};
+  const std::span<std::byte> spans[] = {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
+                                        std::as_writable_bytes(std::span(c)), std::as_writable_bytes(std::span(bias))};
+  operation()->reference(problem, spans);
+  EXPECT_EQ(c, (std::vector<Half>{5.5F, 11 + 1024, 7, 11.5F, 25 + 1024}));
+}
+
+// What the shipped heuristic was not trained on.
+TEST(GemmOperation, HasNoAdviceForHalves) {
+  Environment trained = host_device()->environment();
+  trained.vendor = "intel";
+  trained.architecture = "x86_64-avx512";
+  const auto any = [](const Pick&) { return true; };
+  const auto advise = [&](DataType type) {
+    return operation()->heuristic()->advise(hone::Problem(Problem{.m = 16, .n = 768, .k = 768, .type = type}), trained,
+                                            any);
+  };
+  EXPECT_EQ(advise(f16).confidence, Confidence::unsure);
+  EXPECT_THAT(advise(f16).reason, HasSubstr("category"));
+  EXPECT_THAT(advise(f32).reason, ::testing::Not(HasSubstr("category")));
 }
 
 // A bound that lets a lost term pass would be no check.

@@ -194,6 +194,29 @@ TEST_P(GemmSolver, RunsOneInvokerOnManyThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_P(GemmSolver, TakesHalfPrecisionOrRefuses) {
+  int taken = 0;
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      Problem p{.m = 5, .n = 131, .k = 37, .type = f16, .transpose_a = transpose_a, .transpose_b = transpose_b};
+      p.alpha = 0.5F;
+      p.beta = transpose_a ? 2 : 0;
+      p.bias = transpose_b;
+      p.activation = transpose_a ? Activation::gelu : Activation::relu;
+      p.batch = 2;
+      p.ldc = 140;
+      const hone::Problem problem(p);
+      if (const Refusal refusal = solver_->applicable(problem, *device_)) {
+        EXPECT_EQ(*refusal, "this solver's type is f32");
+        continue;
+      }
+      EXPECT_EQ(hone::testing::check(*operation(), problem, *solver_, {}), "") << problem.text();
+      ++taken;
+    }
+  }
+  EXPECT_EQ(taken, solver_->id() == operation()->fallback() ? 4 : 0);
+}
+
 TEST_P(GemmSolver, RefusesAnotherDevice) {
   EXPECT_THAT(
       solver_->applicable(hone::Problem(Problem{.m = 4, .n = 5, .k = 6}), testing::OtherDevice()).value_or("runs"),

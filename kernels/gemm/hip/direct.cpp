@@ -14,6 +14,10 @@ constexpr std::int64_t max_batch = 65535;
 
 }  // namespace
 
+std::span<const std::byte> direct_code(DataType type, std::string_view architecture) noexcept {
+  return type == f16 ? direct_f16(architecture) : direct_f32(architecture);
+}
+
 Refusal refuse_direct(const Problem& p) {
   if (p.batch > max_batch) return "this kernel takes a field batch of at most 65535";
   for (const auto& [name, size] : {std::pair("m", p.m), std::pair("n", p.n), std::pair("k", p.k)}) {
@@ -32,10 +36,10 @@ hone::hip::KernelLaunch direct_launch(const Problem& p) {
 
 DirectArguments direct_arguments(const Problem& p, const hone::Arguments& operands) noexcept {
   const Layout layout = layout_of(p);
-  return {.a = operands.get<const float>(0),
-          .b = operands.get<const float>(1),
-          .c = operands.get<float>(2),
-          .bias = p.bias ? operands.get<const float>(3) : nullptr,
+  return {.a = operands.get<const void>(0),
+          .b = operands.get<const void>(1),
+          .c = operands.get<void>(2),
+          .bias = p.bias ? operands.get<const void>(3) : nullptr,
           .a_row = layout.a_row,
           .a_column = layout.a_column,
           .b_row = layout.b_row,

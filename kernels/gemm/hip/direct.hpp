@@ -13,7 +13,10 @@
 namespace hone::gemm::hip {
 
 // What was compiled with hone for a GPU architecture ("gfx90a"); empty for one that it was not compiled for.
-std::span<const std::byte> direct_code(std::string_view architecture) noexcept;
+std::span<const std::byte> direct_f32(std::string_view architecture) noexcept;
+std::span<const std::byte> direct_f16(std::string_view architecture) noexcept;
+// The one of the type.
+std::span<const std::byte> direct_code(DataType type, std::string_view architecture) noexcept;
 
 // Why the kernel cannot run a valid problem: sizes beyond its counters.
 Refusal refuse_direct(const Problem& problem);

@@ -3,12 +3,12 @@
 
 namespace hone::gemm::hip {
 
-// Elements throughout; op(A) and op(B) by the strides of their rows and columns.
+// Strides in elements of the problem's type; op(A) and op(B) by the strides of their rows and columns.
 struct DirectArguments {
-  const float* a;
-  const float* b;
-  float* c;
-  const float* bias;  // null without
+  const void* a;
+  const void* b;
+  void* c;
+  const void* bias;  // null without
   long long a_row, a_column, b_row, b_column, ldc;
   long long stride_a, stride_b, stride_c;
   int m, n, k;

@@ -68,13 +68,13 @@ class Direct final : public SolverFor<Problem> {
   Refusal applicable(const Problem& p, const Device& device) const override {
     if (Refusal refusal = refuse_device(device)) return refusal;
     const auto& gpu = dynamic_cast<const KernelDevice&>(device);
-    if (direct_code(gpu.architecture()).empty()) return hone::hip::no_precompiled_code;
+    if (direct_code(p.type, gpu.architecture()).empty()) return hone::hip::no_precompiled_code;
     return refuse_direct(p);
   }
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device& device) const override {
     auto& gpu = dynamic_cast<KernelDevice&>(device);
-    auto launch = gpu.load(direct_code(gpu.architecture()))->prepare(direct_launch(p));
+    auto launch = gpu.load(direct_code(p.type, gpu.architecture()))->prepare(direct_launch(p));
     auto run = [p, launch = std::move(launch)](Stream& stream,
                                                const hone::Arguments& operands) noexcept -> std::error_code {
       if (!complete(p, operands)) return Errc::launch_failed;

@@ -19,7 +19,7 @@ class Blis final : public GemmSolver {
 
   std::string_view id() const noexcept override { return "blis"; }
 
-  Refusal applicable(const Problem&, const Device& device) const override { return refuse_device(device); }
+  Refusal applicable(const Problem& p, const Device& device) const override { return refuse(p, device); }
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device&) const override {
     const auto launch = [sgemm = sgemm_, p, layout = layout_of(p), epilogue = Epilogue(p, layout_of(p))](

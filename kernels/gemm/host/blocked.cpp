@@ -122,7 +122,7 @@ class Blocked final : public GemmSolver {
   std::string_view id() const noexcept override { return "blocked"; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (Refusal refusal = refuse_device(device)) return refusal;
+    if (Refusal refusal = refuse(p, device)) return refusal;
     const std::int64_t lanes = instruction_set().lanes;
     const std::int64_t least[] = {1, lanes, smallest_block, smallest_block, smallest_block, 0, p.transpose_b, 1};
     if (!within_limit(p, workspace(p, Blocking(least)))) return workspace_refusal;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <hone/error.hpp>
 
+#include "kernels/element.hpp"
 #include "kernels/gemm/host/epilogue.hpp"
 #include "kernels/gemm/host/solvers.hpp"
 #include "kernels/gemm/host/tile_size.hpp"
@@ -25,6 +26,49 @@ void for_each_tile(const InstructionSet& set, TileSize size, std::int64_t m, std
   }
 }
 
+// A plain loop over half-precision operands; sums are float.
+struct HalfProduct {
+  const Problem& p;
+  const Layout& layout;
+  const Half* a;
+  const Half* b;
+  Half* c;
+  const Half* bias;
+
+  // One matrix of the batch.
+  void run() const noexcept {
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      for (std::int64_t first = 0; first < p.n; first += together) {
+        row(a + i * layout.a_row, i, first, std::min(together, p.n - first));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::int64_t together = 64;
+
+  void row(const Half* from, std::int64_t i, std::int64_t first, std::int64_t columns) const noexcept {
+    float sums[together] = {};
+    for (std::int64_t step = 0; step < p.k; ++step) {
+      const auto factor = static_cast<float>(from[step * layout.a_column]);
+      const Half* other = b + step * layout.b_row + first * layout.b_column;
+      for (std::int64_t j = 0; j < columns; ++j) sums[j] += factor * static_cast<float>(other[j * layout.b_column]);
+    }
+    Half* const to = c + i * layout.ldc + first;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      sums[j] *= p.alpha;
+      if (p.beta != 0) sums[j] += p.beta * static_cast<float>(to[j]);
+    }
+    if (bias != nullptr) {
+      for (std::int64_t j = 0; j < columns; ++j) sums[j] += static_cast<float>(bias[first + j]);
+    }
+    if (p.activation != Activation::none) {
+      instruction_set().finish(1, columns, sums, columns, 1, nullptr, p.activation);
+    }
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<Half>(sums[j]);
+  }
+};
+
 // Works on the operands where they lie: no packing, no workspace, every valid problem.
 class Direct final : public GemmSolver {
  public:
@@ -33,6 +77,25 @@ class Direct final : public GemmSolver {
   Refusal applicable(const Problem&, const Device& device) const override { return refuse_device(device); }
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device&) const override {
+    return p.type == f16 ? prepare_half(p) : prepare_float(p);
+  }
+
+ private:
+  static std::shared_ptr<const Invoker> prepare_half(const Problem& p) {
+    return make_invoker([p, layout = layout_of(p)](Stream&, const Arguments& arguments) noexcept -> std::error_code {
+      const auto* a = arguments.get<const Half>(0);
+      const auto* b = arguments.get<const Half>(1);
+      auto* c = arguments.get<Half>(2);
+      const auto* bias = p.bias ? arguments.get<const Half>(3) : nullptr;
+      if (!a || !b || !c || (p.bias && !bias)) return Errc::launch_failed;
+      for (std::int64_t i = 0; i < p.batch; ++i) {
+        HalfProduct{p, layout, a + i * layout.stride_a, b + i * layout.stride_b, c + i * layout.stride_c, bias}.run();
+      }
+      return {};
+    });
+  }
+
+  static std::shared_ptr<const Invoker> prepare_float(const Problem& p) {
     const auto launch = [p, layout = layout_of(p), epilogue = Epilogue(p, layout_of(p))](
                             Stream&, const Arguments& arguments) noexcept -> std::error_code {
       const Operands operands(p, arguments);
@@ -47,7 +110,6 @@ class Direct final : public GemmSolver {
     return make_invoker(launch);
   }
 
- private:
   static void product(const Problem& p, const Layout& layout, const float* a, const float* b, float* c) noexcept {
     const InstructionSet& set = instruction_set();
     if (!p.transpose_b) {

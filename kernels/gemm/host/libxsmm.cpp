@@ -20,7 +20,7 @@ class Libxsmm final : public GemmSolver {
   bool compiles(const Problem&) const override { return true; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (Refusal refusal = refuse_device(device)) return refusal;
+    if (Refusal refusal = refuse(p, device)) return refusal;
     if (p.transpose_a) return "LIBXSMM takes no transposed A";
     if (p.beta != 0 && p.beta != 1) return "LIBXSMM takes a beta of 0 or 1";
     if (p.beta != 0 && p.alpha != 1) return "LIBXSMM takes an alpha other than 1 only with a beta of 0";

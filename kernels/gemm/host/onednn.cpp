@@ -55,7 +55,7 @@ class OneDnn final : public GemmSolver {
   bool compiles(const Problem&) const override { return true; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (Refusal refusal = refuse_device(device)) return refusal;
+    if (Refusal refusal = refuse(p, device)) return refusal;
     // Asking for the size costs a plan, so it is done only where it matters.
     if (p.workspace_limit >= 0 && !within_limit(p, workspace(p, {}))) return workspace_refusal;
     return {};

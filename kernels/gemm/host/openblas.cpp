@@ -22,7 +22,7 @@ class OpenBlas final : public GemmSolver {
   std::string_view id() const noexcept override { return "openblas"; }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (Refusal refusal = refuse_device(device)) return refusal;
+    if (Refusal refusal = refuse(p, device)) return refusal;
     const Layout layout = layout_of(p);
     for (const std::int64_t size : {p.m, p.n, p.k, layout.lda, layout.ldb, layout.ldc}) {
       if (size > std::numeric_limits<blasint>::max()) return "OpenBLAS takes sizes and row strides below 2^31";

@@ -79,7 +79,7 @@ class Padded final : public GemmSolver {
   bool compiles(const Problem& p) const override { return solver_->compiles(p); }
 
   Refusal applicable(const Problem& p, const Device& device) const override {
-    if (Refusal refusal = refuse_device(device)) return refusal;
+    if (Refusal refusal = refuse(p, device)) return refusal;
     constexpr std::int64_t smallest = 16;
     if (p.n % smallest == 0 && p.k % smallest == 0) return "the sizes n and k are multiples of 16 already";
     const std::int64_t largest_size = std::int64_t{1} << 30;

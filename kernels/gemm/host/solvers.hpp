@@ -32,6 +32,8 @@ std::shared_ptr<const GemmSolver> direct();
 // Copies the operands to aligned sizes and lets `solver` do the product, as PyTorch's pad_mm does.
 std::shared_ptr<const GemmSolver> padded(std::shared_ptr<const GemmSolver> solver);
 
+// Refuses every device but the host, and every type but f32.
+Refusal refuse(const Problem& problem, const Device& device);
 // Whether the workspace is within the problem's limit.
 bool within_limit(const Problem& problem, std::size_t workspace) noexcept;
 inline constexpr const char* workspace_refusal = "workspace_limit is below the scratch that this solver needs";

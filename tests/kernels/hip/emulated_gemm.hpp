@@ -60,7 +60,7 @@ inline void add_kernels(EmulatedHip& hip) {
       hip.add_kernel(code, "gemm_join", sizeof(Arguments), kernel_of(instance.gemm_join));
     }
   }
-  const auto direct = direct_code("gfx90a");
+  const auto direct = direct_f32("gfx90a");
   if (direct.empty()) return;
   // Slow, so that it does not win.
   hip.add_kernel(reinterpret_cast<const char*>(direct.data()), "gemm_direct", sizeof(DirectArguments),

@@ -6,10 +6,16 @@
 #include <filesystem>
 #include <random>
 
+#include "kernels/element.hpp"
 #include "tests/kernels/hip/emulated_gemm.hpp"
 #include "tests/support/engine_fixture.hpp"
 
 namespace hone::gemm::hip {
+namespace emulated_half {
+#undef ELEMENT
+#define ELEMENT _Float16
+#include "kernels/gemm/hip/direct.hip.hpp"
+}  // namespace emulated_half
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,7 +90,7 @@ class GemmGpuTest : public ::testing::Test {
 };
 
 #define SKIP_WITHOUT_PRECOMPILED_CODE()                                                              \
-  if (direct_code("gfx90a").empty()) {                                                               \
+  if (direct_f32("gfx90a").empty()) {                                                                \
     GTEST_SKIP() << "this build has no code that was compiled ahead (no compiler, or instrumented)"; \
   }
 
@@ -207,6 +213,33 @@ INSTANTIATE_TEST_SUITE_P(Faults, GemmGpuFaultTest,
                                            FaultRow{"DeviceLost", HipFault::device_lost, true}),
                          [](const auto& row) { return row.param.name; });
 
+template <class Element>
+void check_direct(Problem p, void (*kernel)(DirectArguments)) {
+  p.type = sizeof(Element) == 2 ? f16 : f32;
+  const hone::Problem problem(p);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<std::vector<Element>> values;
+  for (const Operand& operand : operation()->operands(problem)) {
+    values.emplace_back(operand.count);
+    for (Element& value : values.back()) value = static_cast<Element>(uniform(random));
+  }
+  std::vector<Element> result = values[2];
+  const hone::hip::KernelLaunch launch = direct_launch(p);
+  const DirectArguments argument =
+      direct_arguments(p, {values[0].data(), values[1].data(), result.data(), values[3].data()});
+  hone::testing::WorkItems::run(launch.groups, launch.work_group, [&] { kernel(argument); });
+  std::vector<std::span<std::byte>> spans;
+  for (auto& each : values) spans.push_back(std::as_writable_bytes(std::span(each)));
+  operation()->reference(problem, spans);
+  const ErrorBound bound = operation()->error_bound(problem);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto expected = static_cast<double>(values[2][i]);
+    ASSERT_NEAR(static_cast<double>(result[i]), expected, bound.absolute + bound.relative * std::abs(expected))
+        << problem.text();
+  }
+}
+
 // The kernel that is compiled ahead, over what a problem can be.
 TEST(GemmDirect, EqualsTheReference) {
   const Problem shapes[] = {
@@ -215,25 +248,8 @@ TEST(GemmDirect, EqualsTheReference) {
       {.m = 4, .n = 300, .k = 17, .transpose_b = true, .batch = 3},
       {.m = 1, .n = 1, .k = 64, .transpose_a = true, .transpose_b = true}};
   for (const Problem& p : shapes) {
-    const auto operands = operation()->operands(hone::Problem(p));
-    std::mt19937 random(1);
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    std::vector<std::vector<float>> values;
-    for (const Operand& operand : operands) {
-      values.emplace_back(operand.count);
-      for (float& value : values.back()) value = uniform(random);
-    }
-    std::vector<float> result = values[2];
-    const hone::hip::KernelLaunch launch = direct_launch(p);
-    const DirectArguments argument =
-        direct_arguments(p, {values[0].data(), values[1].data(), result.data(), values[3].data()});
-    hone::testing::WorkItems::run(launch.groups, launch.work_group, [&] { emulated::gemm_direct(argument); });
-    std::vector<std::span<std::byte>> spans;
-    for (auto& each : values) spans.push_back(std::as_writable_bytes(std::span(each)));
-    operation()->reference(hone::Problem(p), spans);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      ASSERT_NEAR(result[i], values[2][i], 1e-4) << hone::Problem(p).text();
-    }
+    check_direct<float>(p, &emulated::gemm_direct);
+    check_direct<Half>(p, &emulated_half::gemm_direct);
   }
 }
 
