@@ -101,7 +101,8 @@ std::vector<storage::Trial> make_trials(const Subject& subject, const workers::O
                       .candidate = {trial.candidate, trial.timing, trial.workspace},
                       .status = trial.status,
                       .reason = trial.reason,
-                      .date = subject.date});
+                      .date = subject.date,
+                      .facts = trial.facts});
   }
   return trials;
 }

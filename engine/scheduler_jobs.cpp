@@ -26,7 +26,8 @@ std::vector<workers::Trial> to_trials(std::vector<storage::Trial> stored) {
                       .status = trial.status,
                       .timing = trial.candidate.timing,
                       .workspace = trial.candidate.workspace,
-                      .reason = std::move(trial.reason)});
+                      .reason = std::move(trial.reason),
+                      .facts = std::move(trial.facts)});
   }
   return trials;
 }

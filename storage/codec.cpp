@@ -118,6 +118,17 @@ RecordedCandidate read(const format::Candidate& source) {
   return result;
 }
 
+// Nothing when names and values do not belong together.
+std::optional<CodeFacts> facts_of(const format::Trial& source) {
+  CodeFacts facts;
+  const std::size_t count = source.fact_names() ? source.fact_names()->size() : 0;
+  if (count != (source.fact_values() ? source.fact_values()->size() : 0)) return {};
+  for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
+    if (!facts.emplace(source.fact_names()->Get(i)->str(), source.fact_values()->Get(i)).second) return {};
+  }
+  return facts;
+}
+
 }  // namespace
 
 RecordKey record_key(const ProblemKey& key, std::uint64_t environment) noexcept {
@@ -198,8 +209,16 @@ Bytes encode(ByteView key, const Trial& trial) {
   const auto problem = builder.CreateString(trial.problem);
   const auto candidate = write(builder, trial.candidate);
   const auto reason = builder.CreateString(trial.reason);
+  std::vector<std::string> names;
+  std::vector<std::int64_t> values;
+  for (const auto& [name, value] : trial.facts) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  const auto fact_names = names.empty() ? 0 : builder.CreateVectorOfStrings(names);
+  const auto fact_values = values.empty() ? 0 : builder.CreateVector(values);
   builder.Finish(format::CreateTrial(builder, problem, candidate, static_cast<std::uint8_t>(trial.status), reason,
-                                     trial.date.time_since_epoch().count(), trial.cold_cache));
+                                     trial.date.time_since_epoch().count(), trial.cold_cache, fact_names, fact_values));
   return finish(key, builder);
 }
 
@@ -302,9 +321,11 @@ std::optional<Trial> decode_trial(ByteView key, ByteView value, std::string* why
     if (key.size() != record_key_size + 8 || source.status() > static_cast<std::uint8_t>(TrialStatus::crashed)) {
       return {};
     }
+    auto facts = facts_of(source);
+    if (!facts) return {};
     return Trial{problem_key_of(key),       source.problem()->str(),      environment_of(key),
                  read(*source.candidate()), TrialStatus{source.status()}, text_of(source.reason()),
-                 date_of(source.date()),    source.cold_cache()};
+                 date_of(source.date()),    source.cold_cache(),          *std::move(facts)};
   });
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <hone/candidate.hpp>
+#include <hone/code_facts.hpp>
 #include <hone/environment.hpp>
 #include <hone/problem.hpp>
 #include <hone/trial.hpp>
@@ -69,6 +70,7 @@ struct Trial {
   std::string reason;  // of a failure
   std::chrono::sys_seconds date{};
   bool cold_cache = false;  // how the time was taken
+  CodeFacts facts = {};     // of the candidate's code
 
   friend bool operator==(const Trial&, const Trial&) = default;
 };

@@ -85,6 +85,7 @@ Json json_of_trial(const Trial& t) {
   json["reason"] = t.reason;
   json["date"] = date_text(t.date);
   if (t.cold_cache) json["cold_cache"] = true;
+  if (!t.facts.empty()) json["facts"] = t.facts;
   return json;
 }
 
@@ -282,6 +283,13 @@ Change record_of(Fields& fields) {
   return MergeRecord{std::move(r)};
 }
 
+CodeFacts code_facts_of(const Json& json) {
+  Fields fields(json, "facts");
+  CodeFacts facts;
+  for (const auto& [name, value] : json.items()) facts[name] = fields.integer<std::int64_t>(name.c_str());
+  return facts;
+}
+
 Change trial_of(Fields& fields) {
   Trial t;
   t.problem = problem_of(fields);
@@ -292,6 +300,7 @@ Change trial_of(Fields& fields) {
   t.reason = fields.text("reason");
   t.date = fields.date("date");
   t.cold_cache = fields.has("cold_cache") && fields.boolean("cold_cache");
+  if (fields.has("facts")) t.facts = code_facts_of(fields.child("facts"));
   return MergeTrial{std::move(t)};
 }
 

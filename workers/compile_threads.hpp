@@ -23,6 +23,7 @@ struct Preparation {
   std::string reason = {};                           // of a failure
   TrialStatus status = TrialStatus::prepare_failed;  // of a failure
   std::exception_ptr error = {};                     // no failure of the candidate: it ends the job
+  CodeFacts facts = {};                              // of its code, also of rejected code
 };
 
 // Thread-safe. Preparations begin in the order of submission; what has begun is never interrupted. Whatever the device,

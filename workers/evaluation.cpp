@@ -20,8 +20,17 @@ std::string identity(const Candidate& candidate) {
 
 Preparation prepare_here(const ValidCandidate& target, const Problem& problem, Device& device) {
   Preparation preparation;
-  auto invoker =
-      call_solver([&] { return target.solver->prepare(problem, target.configuration, device); }, preparation.reason);
+  const auto prepare = [&] {
+    try {
+      auto prepared = target.solver->prepare(problem, target.configuration, device);
+      if (prepared) preparation.facts = prepared->facts();
+      return prepared;
+    } catch (const RejectedCode& rejected) {
+      preparation.facts = rejected.facts();
+      throw;
+    }
+  };
+  auto invoker = call_solver(prepare, preparation.reason);
   if (invoker && !*invoker) preparation.reason = prepared_nothing;
   preparation.invoker = std::move(invoker).value_or(nullptr);
   return preparation;
@@ -167,6 +176,7 @@ std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, s
   if (ahead && ahead->preparation) {
     Preparation& preparation = *ahead->preparation;
     if (preparation.error) std::rethrow_exception(preparation.error);
+    trial.facts = std::move(preparation.facts);
     if (preparation.invoker) {
       begin_attempt(candidate);
       return std::move(preparation.invoker);
@@ -180,6 +190,7 @@ std::shared_ptr<const Invoker> Evaluation::prepare(const Candidate& candidate, s
   Preparation preparation =
       isolation_ ? isolation_->prepare(subject_, candidate) : prepare_here(*target, subject_.problem, device_);
   supervisor_.end();
+  trial.facts = std::move(preparation.facts);
   if (preparation.invoker) return std::move(preparation.invoker);
   end_attempt(candidate);
   trial.reason = std::move(preparation.reason);
@@ -266,7 +277,10 @@ std::optional<Prepared> Evaluation::prepared(Entrant& entrant) {
   }
   if (preparation.invoker) return Prepared{candidate, std::move(preparation.invoker), entrant.workspace};
   Trial& trial = trials_[entrant.trial];
-  trial = {candidate, TrialStatus::prepare_failed, {}, false, entrant.workspace, std::move(preparation.reason)};
+  trial.status = TrialStatus::prepare_failed;
+  trial.timing = {};
+  trial.screened = false;
+  trial.reason = std::move(preparation.reason);
   return {};
 }
 

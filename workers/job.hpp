@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <hone/candidate.hpp>
+#include <hone/code_facts.hpp>
 #include <hone/operation.hpp>
 #include <hone/problem.hpp>
 #include <hone/solver.hpp>
@@ -25,6 +26,7 @@ struct Trial {
   bool screened = false;        // dropped after a probe: the timing is of one or few runs
   std::uint64_t workspace = 0;  // bytes
   std::string reason;           // of a failure
+  CodeFacts facts = {};         // of its code, where it was prepared, or rejected for them
 };
 
 // `challenger` against `incumbent`, measured in turns so that load and clocks meet both alike. The ratio is the median

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <hone/code_facts.hpp>
 #include <hone/configuration.hpp>
 #include <hone/device.hpp>
 #include <hone/problem.hpp>
@@ -50,22 +51,26 @@ class Invoker {
   virtual ~Invoker() = default;
   // Launches on `stream`; does not wait. Returns an error instead of throwing.
   virtual std::error_code run(Stream& stream, const Arguments& arguments) const noexcept = 0;
+  // What is known of its code; empty where nothing is. Stored with the candidate's trial.
+  virtual CodeFacts facts() const { return {}; }
 };
 
 // An invoker from a function (Stream&, const Arguments&) -> std::error_code that does not throw.
 template <class Function>
-std::shared_ptr<const Invoker> make_invoker(Function function) {
+std::shared_ptr<const Invoker> make_invoker(Function function, CodeFacts facts = {}) {
   class FunctionInvoker final : public Invoker {
    public:
-    explicit FunctionInvoker(Function f) : function_(std::move(f)) {}
+    FunctionInvoker(Function function, CodeFacts facts) : function_(std::move(function)), facts_(std::move(facts)) {}
     std::error_code run(Stream& stream, const Arguments& arguments) const noexcept override {
       return function_(stream, arguments);
     }
+    CodeFacts facts() const override { return facts_; }
 
    private:
     Function function_;
+    CodeFacts facts_;
   };
-  return std::make_shared<const FunctionInvoker>(std::move(function));
+  return std::make_shared<const FunctionInvoker>(std::move(function), std::move(facts));
 }
 
 // Why something cannot run; nothing when it can. A sentence that names fields and limits but no values of this problem.
@@ -88,7 +93,8 @@ class Solver {
   virtual SearchSpace search_space(const Problem&, const Device&) const { return {}; }
   // A configuration inside the space that is a good guess without measuring.
   virtual Configuration default_configuration(const Problem&, const Device&) const { return {}; }
-  // Throws when the candidate cannot be prepared; the message becomes the trial's failure reason.
+  // Throws when the candidate cannot be prepared; the message becomes the trial's failure reason. RejectedCode adds the
+  // facts of code that is not worth a run.
   virtual std::shared_ptr<const Invoker> prepare(const Problem& problem, const Configuration& configuration,
                                                  Device& device) const = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <hone/error.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -60,6 +61,12 @@ std::span<const std::byte> metadata_of(std::span<const std::byte> code) {
   refuse("it has no metadata");
 }
 
+std::int64_t count(const nlohmann::json& value) {
+  const auto number = value.get<std::int64_t>();
+  if (number < 0 || number > std::numeric_limits<std::uint32_t>::max()) refuse("its metadata counts " + value.dump());
+  return number;
+}
+
 }  // namespace
 
 std::vector<KernelFacts> read_code_object(std::span<const std::byte> code) {
@@ -69,13 +76,14 @@ std::vector<KernelFacts> read_code_object(std::span<const std::byte> code) {
   try {
     const auto tree = nlohmann::json::from_msgpack(bytes, bytes + metadata.size());
     for (const auto& kernel : tree.at("amdhsa.kernels")) {
-      const auto count = [&](const char* key) { return kernel.value(key, std::int64_t{0}); };
+      const auto needed = [&](const char* key) { return count(kernel.at(key)); };
+      const auto spilled = [&](const char* key) { return kernel.contains(key) ? count(kernel.at(key)) : 0; };
       result.push_back({.name = kernel.at(".name").get<std::string>(),
-                        .vector_registers = kernel.at(".vgpr_count").get<std::int64_t>(),
-                        .scalar_registers = kernel.at(".sgpr_count").get<std::int64_t>(),
-                        .spilled_registers = count(".vgpr_spill_count") + count(".sgpr_spill_count"),
-                        .local_memory_bytes = kernel.at(".group_segment_fixed_size").get<std::int64_t>(),
-                        .private_memory_bytes = kernel.at(".private_segment_fixed_size").get<std::int64_t>()});
+                        .vector_registers = needed(".vgpr_count"),
+                        .scalar_registers = needed(".sgpr_count"),
+                        .spilled_registers = spilled(".vgpr_spill_count") + spilled(".sgpr_spill_count"),
+                        .local_memory_bytes = needed(".group_segment_fixed_size"),
+                        .private_memory_bytes = needed(".private_segment_fixed_size")});
     }
   } catch (const nlohmann::json::exception& error) {
     refuse(std::string("its metadata is not readable: ") + error.what());

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "kernels/hip/code_object.hpp"
 #include "kernels/hip/device_limits.hpp"
 #include "kernels/hip/kernel_launch.hpp"
 
@@ -38,6 +39,8 @@ class LoadedCode {
   virtual ~LoadedCode() = default;
   // Throws std::runtime_error when the code has no such kernel.
   virtual std::unique_ptr<const PreparedLaunch> prepare(const KernelLaunch& launch) const = 0;
+  // What the compiler says about its kernels; empty where it says nothing. Valid as long as the code.
+  virtual std::span<const KernelFacts> kernels() const noexcept = 0;
 };
 
 // Thread-safe.

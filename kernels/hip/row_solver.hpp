@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/hip/code_facts.hpp"
 #include "kernels/hip/kernel_device.hpp"
 #include "kernels/hip/row_kernel.hpp"
 
@@ -27,13 +28,13 @@ struct RowOperation {
 
 template <class Problem, class Argument>
 std::shared_ptr<const Invoker> make_row_invoker(const RowOperation<Problem, Argument>& operation, const Problem& p,
-                                                std::unique_ptr<const PreparedLaunch> launch) {
-  auto run = [argument_of = operation.argument, p, layout = operation.layout(p), launch = std::move(launch)](
+                                                const LoadedCode& code, const KernelLaunch& planned) {
+  auto run = [argument_of = operation.argument, p, layout = operation.layout(p), launch = code.prepare(planned)](
                  Stream& stream, const Arguments& operands) noexcept -> std::error_code {
     const std::optional<Argument> argument = argument_of(p, layout, operands);
     return argument ? launch->run(stream, &*argument) : make_error_code(Errc::launch_failed);
   };
-  return make_invoker(std::move(run));
+  return make_invoker(std::move(run), code_facts(code.kernels(), {&planned, 1}));
 }
 
 template <class Problem, class Argument>
@@ -55,12 +56,15 @@ class TunedRows final : public SolverFor<Problem> {
   }
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration& configuration,
                                          Device& device) const override {
-    const auto code =
-        dynamic_cast<KernelDevice&>(device).compile({.name = operation_.kernel,
-                                                     .text = operation_.source(),
-                                                     .definitions = row_definitions(p.type, configuration)});
-    return make_row_invoker(operation_, p,
-                            code->prepare(row_launch(operation_.kernel, operation_.layout(p), configuration)));
+    auto& gpu = dynamic_cast<KernelDevice&>(device);
+    const auto code = gpu.compile({.name = operation_.kernel,
+                                   .text = operation_.source(),
+                                   .definitions = row_definitions(p.type, configuration)});
+    const KernelLaunch planned = row_launch(operation_.kernel, operation_.layout(p), configuration);
+    if (configuration != default_configuration(p, device)) {
+      reject_hopeless(code->kernels(), {&planned, 1}, gpu.limits());
+    }
+    return make_row_invoker(operation_, p, *code, planned);
   }
 
  private:
@@ -82,8 +86,7 @@ class PrecompiledRows final : public SolverFor<Problem> {
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device& device) const override {
     auto& gpu = dynamic_cast<KernelDevice&>(device);
     const auto code = gpu.load(operation_.precompiled(p.type, gpu.architecture()));
-    return make_row_invoker(operation_, p,
-                            code->prepare(precompiled_row_launch(operation_.kernel, operation_.layout(p))));
+    return make_row_invoker(operation_, p, *code, precompiled_row_launch(operation_.kernel, operation_.layout(p)));
   }
 
  private:

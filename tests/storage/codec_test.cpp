@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "storage/schema_generated.h"
 #include "tests/storage/sample.hpp"
 
 namespace hone::storage {
@@ -16,9 +17,11 @@ TEST(Codec, EveryKindComesBackAsItWas) {
   const RecordKey rk = record_key(r.key, r.environment);
   EXPECT_EQ(decode_record(rk, encode(rk, r)), r);
 
-  const Trial t = trial(7, 2);
-  const NumberedKey tk = numbered_key(t.key, t.environment, 5);
-  EXPECT_EQ(decode_trial(tk, encode(tk, t)), t);
+  for (const std::uint64_t run : {1, 2}) {  // with and without facts
+    const Trial t = trial(7, run);
+    const NumberedKey tk = numbered_key(t.key, t.environment, 5);
+    EXPECT_EQ(decode_trial(tk, encode(tk, t)), t);
+  }
 
   const Quarantined q = quarantined(7, 2);
   const NumberedKey qk = numbered_key(q.key, q.environment, candidate_hash(q.candidate));
@@ -42,6 +45,83 @@ TEST(Codec, EveryKindComesBackAsItWas) {
   ASSERT_TRUE(note_back);
   EXPECT_EQ(note_back->store, 42u);
   EXPECT_EQ(note_back->keys, note.keys);
+}
+
+// The content of a trial, with facts as they are given.
+std::string trial_content(const Trial& t, const std::vector<std::string>* names,
+                          const std::vector<std::int64_t>* values) {
+  flatbuffers::FlatBufferBuilder builder;
+  const format::Timing timing(t.candidate.timing.median.count(), t.candidate.timing.low.count(),
+                              t.candidate.timing.high.count(), t.candidate.timing.samples);
+  const auto problem = builder.CreateString(t.problem);
+  const auto solver = builder.CreateString(t.candidate.candidate.solver);
+  const auto configuration = builder.CreateString(t.candidate.candidate.configuration);
+  const auto candidate = format::CreateCandidate(builder, solver, t.candidate.candidate.version, configuration, &timing,
+                                                 t.candidate.workspace);
+  const auto reason = builder.CreateString(t.reason);
+  const auto fact_names = names != nullptr ? builder.CreateVectorOfStrings(*names) : 0;
+  const auto fact_values = values != nullptr ? builder.CreateVector(*values) : 0;
+  format::TrialBuilder trial(builder);
+  trial.add_date(t.date.time_since_epoch().count());
+  if (names != nullptr) trial.add_fact_names(fact_names);
+  if (values != nullptr) trial.add_fact_values(fact_values);
+  trial.add_reason(reason);
+  trial.add_candidate(candidate);
+  trial.add_problem(problem);
+  trial.add_cold_cache(t.cold_cache);
+  trial.add_status(static_cast<std::uint8_t>(t.status));
+  builder.Finish(trial.Finish());
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+TEST(Codec, ATrialWithoutFactsIsOfTheBytesItEverWas) {
+  const Trial t = trial(7, 2);
+  const NumberedKey key = numbered_key(t.key, t.environment, 5);
+  ASSERT_TRUE(t.facts.empty());
+  const Bytes old = encode_text(key, trial_content(t, nullptr, nullptr));
+  EXPECT_EQ(decode_trial(key, old), t);
+  EXPECT_EQ(encode(key, t).size(), old.size());
+}
+
+TEST(Codec, FactsThatDoNotBelongTogetherAreDamage) {
+  const Trial t = trial(7, 2);
+  const NumberedKey key = numbered_key(t.key, t.environment, 5);
+  const std::vector<std::string> names{"a", "b"}, twice{"a", "a"};
+  const std::vector<std::int64_t> values{1, 2}, one{1};
+  const auto decoded = [&](const auto* some_names, const auto* some_values) {
+    std::string why;
+    const auto result = decode_trial(key, encode_text(key, trial_content(t, some_names, some_values)), &why);
+    EXPECT_EQ(why, result ? "" : "a field has an impossible value");
+    return result;
+  };
+  Trial with = t;
+  with.facts = {{"a", 1}, {"b", 2}};
+  EXPECT_EQ(decoded(&names, &values), with);
+  EXPECT_FALSE(decoded(&names, &one));
+  EXPECT_FALSE(decoded(&twice, &values));
+  EXPECT_FALSE(decoded(&names, static_cast<const std::vector<std::int64_t>*>(nullptr)));
+  EXPECT_FALSE(decoded(static_cast<const std::vector<std::string>*>(nullptr), &values));
+}
+
+TEST(Codec, EveryFlippedBitOfATrialIsNoticed) {
+  const Trial t = trial(7, 1);
+  const NumberedKey key = numbered_key(t.key, t.environment, 5);
+  const Bytes value = encode(key, t);
+  for (std::size_t bit = 0; bit < 8 * value.size(); ++bit) {
+    Bytes flipped = value;
+    flipped[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    EXPECT_FALSE(decode_trial(key, flipped)) << bit;
+  }
+  // And a right checksum over wrong content ends in a value or in nothing.
+  std::mt19937 random(1);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string content(reinterpret_cast<const char*>(value.data()) + 8, value.size() - 8);
+    for (int i = 0; i < 3; ++i) content[random() % content.size()] = static_cast<char>(random());
+    accepted += decode_trial(key, encode_text(key, content)).has_value();
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 20000);
 }
 
 TEST(Codec, KeysSortByProblemThenEnvironment) {

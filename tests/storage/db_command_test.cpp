@@ -81,6 +81,7 @@ TEST_F(DbCommandTest, ExportAndImportAreExact) {
   ASSERT_EQ(run({"export", "-d", b}), 0);
   EXPECT_EQ(out, first);
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 50 + 50 + 3);
+  EXPECT_THAT(first, HasSubstr("\"facts\":{\"spilled_registers\":-1,\"vector_registers\":1099511627776}"));
   ASSERT_EQ(run({"import", "-d", b, file}), 0);
   ASSERT_EQ(run({"export", "-d", b}), 0);
   EXPECT_EQ(out, first) << "a second import changes nothing";
@@ -102,6 +103,9 @@ TEST_F(DbCommandTest, ImportNamesLineFieldAndReasonAndGoesOn) {
                                      << line_with(PutRecord{record(7)},
                                                   [](auto& j) { j["rivals"][1]["version"] = 1ull << 40; })
                                      << line_with(PutEnvironment{environment()}, [](auto& j) { j["vendor"] = "amd"; })
+                                     << line_with(PutTrial{trial(7, 1)}, [](auto& j) { j["facts"] = "many"; })
+                                     << line_with(PutTrial{trial(7, 1)}, [](auto& j) { j["facts"]["a"] = 0.5; })
+                                     << line_with(PutTrial{trial(7, 1)}, [](auto& j) { j["facts"]["a"] = ~0ull; })
                                      << "\n"
                                      << "{\"kind\":\"record\",\"date\":4e424559}\n"
                                      << line_with(PutRecord{record(8)}, [](auto&) {});
@@ -113,7 +117,10 @@ TEST_F(DbCommandTest, ImportNamesLineFieldAndReasonAndGoesOn) {
   EXPECT_THAT(err, HasSubstr(":12: field \"extra\": is unknown"));
   EXPECT_THAT(err, HasSubstr(":13: field \"rivals[1].version\": must lie in 0 to 4294967295"));
   EXPECT_THAT(err, HasSubstr(":14: field \"id\": does not fit"));
-  EXPECT_THAT(err, HasSubstr("8 entries imported, 8 lines skipped"));
+  EXPECT_THAT(err, HasSubstr(":15: field \"facts\": must be an object"));
+  EXPECT_THAT(err, HasSubstr(":16: field \"facts.a\": must be an integer"));
+  EXPECT_THAT(err, HasSubstr(":17: field \"facts.a\": is too large"));
+  EXPECT_THAT(err, HasSubstr("8 entries imported, 11 lines skipped"));
   EXPECT_TRUE(ReadOnlyStore(b).find(problem_key(8), problem_text(8), environment()));
 }
 
@@ -145,6 +152,7 @@ TEST_F(DbCommandTest, ListFiltersAndShowTellsAll) {
   EXPECT_EQ(out, "");
   ASSERT_EQ(run({"show", "-d", a, problem_text(1)}), 0);
   for (const char* kind : {"record", "trial", "quarantine", "environment"}) EXPECT_THAT(out, HasSubstr(kind));
+  EXPECT_THAT(out, HasSubstr("\"spilled_registers\": -1"));
   EXPECT_EQ(run({"show", "-d", a, "gemm m=0"}), 1);
   ASSERT_EQ(run({"stats", "-d", a}), 0);
   EXPECT_THAT(out, HasSubstr("30 records of gemm"));

@@ -61,14 +61,16 @@ inline Record record(std::uint64_t number, const Environment& where = environmen
 }
 
 inline Trial trial(std::uint64_t number, std::uint64_t run, const Environment& where = environment()) {
-  return {problem_key(number),
-          problem_text(number),
-          where.id(),
-          candidate(run),
-          TrialStatus::wrong_result,
-          "element 3 differs",
-          std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000 + run)),
-          run % 2 == 1};
+  return {
+      problem_key(number),
+      problem_text(number),
+      where.id(),
+      candidate(run),
+      TrialStatus::wrong_result,
+      "element 3 differs",
+      std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000 + run)),
+      run % 2 == 1,
+      run % 2 == 1 ? CodeFacts{{"spilled_registers", -1}, {"vector_registers", std::int64_t{1} << 40}} : CodeFacts()};
 }
 
 inline Quarantined quarantined(std::uint64_t number, std::uint64_t run, const Environment& where = environment()) {

@@ -49,6 +49,7 @@ enum class Harm : std::uint8_t {
   crashes_in_prepare,
   hangs_in_prepare,
   throws_in_prepare,
+  rejects_its_code,
   takes_memory,  // all of it, in prepare
 };
 
@@ -112,6 +113,8 @@ inline void do_harm(Harm harm, float* y, std::int64_t elements) {
       return;
     case Harm::throws_in_prepare:
       throw std::runtime_error("it cannot be compiled");
+    case Harm::rejects_its_code:
+      throw RejectedCode("its code is not worth a run", {{"spilled_registers", 500}});
     case Harm::takes_memory: {
       std::vector<std::unique_ptr<std::byte[]>> all;
       for (;;) all.push_back(std::make_unique<std::byte[]>(std::size_t{1} << 26));
@@ -147,7 +150,7 @@ class FaultySolver final : public SolverFor<Increment> {
     ++prepared_in_this_process();
     const Harm harm = points_ > 0 && configuration.at("point") == 0 ? Harm::none : harm_;
     if (in_prepare(harm)) do_harm(harm, nullptr, 0);
-    return make_invoker([harm, p, repeats = repeats_](Stream&, const Arguments& arguments) noexcept {
+    auto run = [harm, p, repeats = repeats_](Stream&, const Arguments& arguments) noexcept {
       const auto* x = arguments.get<float>(0);
       auto* y = arguments.get<float>(1);
       for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -156,7 +159,8 @@ class FaultySolver final : public SolverFor<Increment> {
       }
       if (!in_prepare(harm)) do_harm(harm, y, p.elements);
       return std::error_code();
-    });
+    };
+    return make_invoker(std::move(run), {{"repeats", repeats_}, {"less_than_nothing", -1}});
   }
 
  private:
@@ -185,7 +189,7 @@ class FaultyOperation final : public OperationFor<Increment> {
   ErrorBound error_bound(const Increment&) const override { return {.absolute = 1e-6, .relative = 1e-6}; }
 };
 
-inline constexpr std::array<std::pair<std::string_view, Harm>, 18> harms = {{
+inline constexpr std::array<std::pair<std::string_view, Harm>, 19> harms = {{
     {"segmentation_fault", Harm::segmentation_fault},
     {"aborts", Harm::aborts},
     {"stops", Harm::stops},
@@ -203,6 +207,7 @@ inline constexpr std::array<std::pair<std::string_view, Harm>, 18> harms = {{
     {"crashes_in_prepare", Harm::crashes_in_prepare},
     {"hangs_in_prepare", Harm::hangs_in_prepare},
     {"throws_in_prepare", Harm::throws_in_prepare},
+    {"rejects_its_code", Harm::rejects_its_code},
     {"takes_memory", Harm::takes_memory},
 }};
 

@@ -59,6 +59,7 @@ struct Script {
   std::function<double(const Configuration&)> configured = {};     // factor of `time`
   std::function<double(std::chrono::nanoseconds)> own_speed = {};  // factor of `time` at a time of the clock
   std::function<void(const Configuration&)> compiler = {};         // what a preparation does, on its thread
+  CodeFacts facts = {};                                            // of its code
 };
 
 class ScriptedSolver final : public SolverFor<Doubling> {
@@ -95,10 +96,11 @@ class ScriptedSolver final : public SolverFor<Doubling> {
     }
     if (script_.compiler) script_.compiler(configuration);
     const double factor = script_.configured ? script_.configured(configuration) : 1.0;
-    return make_invoker([this, problem, factor, target = &dynamic_cast<ScriptedDevice&>(device)](
-                            Stream& stream, const Arguments& arguments) {
+    auto run = [this, problem, factor, target = &dynamic_cast<ScriptedDevice&>(device)](Stream& stream,
+                                                                                        const Arguments& arguments) {
       return launch(problem, factor, *target, stream, arguments);
-    });
+    };
+    return make_invoker(std::move(run), script_.facts);
   }
 
   // Preparations and launches so far.

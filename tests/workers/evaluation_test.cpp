@@ -114,6 +114,39 @@ TEST_P(FailingCandidate, IsATrialWithItsReason) {
 INSTANTIATE_TEST_SUITE_P(Failures, FailingCandidate, testing::ValuesIn(failures),
                          [](const testing::TestParamInfo<Row>& row) { return std::string(row.param.name); });
 
+// Whether it was prepared in its turn or ahead of it.
+TEST(Evaluation, TheFactsOfItsCodeAreInItsTrial) {
+  const CodeFacts facts{{"vector_registers", 64}};
+  const CodeFacts many{{"vector_registers", 64}, {"spilled_registers", 100}};
+  const auto reject = [&](const Configuration& configuration) {
+    if (configuration.at("tile") == 8) throw RejectedCode("it spills 100 registers", many);
+  };
+  const auto incumbent = scripted_solver("incumbent", {.facts = {{"vector_registers", 1}}});
+  const auto tiled =
+      scripted_solver("a", {.compiles = true, .space = tiles(), .defaults = {1}, .compiler = reject, .facts = facts});
+  ScriptedWorker fixture;
+  TuneJob job{.subject = subject(scripted_operation({incumbent, tiled}), Doubling{}),
+              .incumbent = candidate("incumbent")};
+  job.budget.wall_time = 1s;
+  const Outcome outcome = fixture.run(job);
+  ASSERT_THAT(outcome.trials, SizeIs(5)) << outcome.cause;
+  EXPECT_EQ(outcome.trials[0].facts, (CodeFacts{{"vector_registers", 1}}));
+  int rejected = 0;
+  for (const Trial& trial : outcome.trials) {
+    if (trial.candidate.solver != "a") continue;
+    if (trial.candidate.configuration != "tile=8") {
+      EXPECT_EQ(trial.facts, facts) << trial.candidate.configuration;
+      continue;
+    }
+    ++rejected;
+    EXPECT_EQ(trial.status, TrialStatus::prepare_failed);
+    EXPECT_EQ(trial.reason, "it spills 100 registers");
+    EXPECT_EQ(trial.facts, many);
+  }
+  EXPECT_EQ(rejected, 1);
+  EXPECT_EQ(tiled->prepared(), 4);
+}
+
 TEST(Evaluation, PassesAWorkingCandidate) {
   const auto operation = scripted_operation({scripted_solver("a", {.workspace = 1000, .space = tiles()})});
   ScriptedWorker fixture;

@@ -171,6 +171,34 @@ TEST_F(IsolationTest, WhatIsMeasuredLeavesNoMarkerAndOnlyWinnersArePreparedHere)
   EXPECT_THAT(journal_->entries(), Contains("begin good"));
 }
 
+TEST_F(IsolationTest, FactsOfTheCodeComeBackWithTheTrial) {
+  const Outcome outcome = tune("rejects_its_code");
+  const Trial& rejected = trial_of(outcome, "rejects_its_code");
+  EXPECT_EQ(rejected.status, TrialStatus::prepare_failed);
+  EXPECT_EQ(rejected.reason, "its code is not worth a run");
+  EXPECT_EQ(rejected.facts, (CodeFacts{{"spilled_registers", 500}}));
+  EXPECT_EQ(trial_of(outcome, "slow").facts, (CodeFacts{{"less_than_nothing", -1}, {"repeats", 40}}));
+  EXPECT_EQ(trial_of(outcome, "good").facts, (CodeFacts{{"less_than_nothing", -1}, {"repeats", 1}}));
+  expect_good_won(outcome);
+}
+
+// The sentence is cut, and what comes before it is whole.
+TEST(IsolationMessage, ALongSentenceLeavesTheFactsWhole) {
+  const Reply reply{.error = Errc::launch_failed,
+                    .cause = std::string(2 * max_message_bytes, 'x'),
+                    .value = 7,
+                    .facts = {{"a", 1}, {"b", -2}}};
+  Reply back;
+  ASSERT_TRUE(decode(encode(reply), back));
+  EXPECT_EQ(back.facts, reply.facts);
+  EXPECT_EQ(back.value, 7u);
+  EXPECT_LT(back.cause.size(), max_message_bytes);
+  // A count of facts that are not there.
+  MessageWriter wrong;
+  wrong.number(0).number(0).number(~std::uint64_t{0}).text("a").number(1);
+  EXPECT_FALSE(decode(wrong.bytes(), back));
+}
+
 TEST_F(IsolationTest, AThousandCrashesLeaveTheProcessAsItWas) {
   const auto operation = test::faulty_operation({}, 1001);
   expect_good_won(run(tuning({candidate("good")}, operation)));

@@ -23,6 +23,7 @@ CompileCase gemm_case(const gemm::Problem& p, const Configuration& configuration
           .is_default = is_default,
           .source = gemm::hip::source(),
           .definitions = gemm::hip::definitions(p, configuration),
+          .launches = gemm::hip::launches(p, configuration),
           .local_memory_bytes = gemm::hip::local_memory_bytes(p, configuration)};
 }
 
@@ -74,6 +75,7 @@ CompileCase conv2d_case(const conv2d::Problem& p, const Configuration& configura
           .is_default = is_default,
           .source = conv2d::hip::source(),
           .definitions = conv2d::hip::definitions(p, configuration),
+          .launches = {conv2d::hip::tiled_launch(p, configuration)},
           .local_memory_bytes = conv2d::hip::local_memory_bytes(p, configuration)};
 }
 
@@ -117,15 +119,16 @@ std::vector<CompileCase> conv2d_cases(const Target& target, bool all) {
 }
 
 // Of a kernel along rows: the defaults of short and long rows, and a sample or all of the space.
-std::vector<CompileCase> row_cases(const std::string& kernel, std::string_view source, const Target& target, bool all) {
+std::vector<CompileCase> row_cases(std::string_view kernel, std::string_view source, const Target& target, bool all) {
   std::vector<CompileCase> cases;
   const auto add = [&](const RowLayout& layout, DataType type, const Configuration& configuration, bool is_default) {
-    cases.push_back({.kernel = kernel,
+    cases.push_back({.kernel = std::string(kernel),
                      .problem = fmt::format("{} x {} {}", layout.rows, layout.columns, type == f16 ? "f16" : "f32"),
                      .configuration = configuration.text(),
                      .is_default = is_default,
                      .source = source,
                      .definitions = hip::row_definitions(type, configuration),
+                     .launches = {hip::row_launch(kernel, layout, configuration)},
                      .local_memory_bytes = hip::row_local_memory_bytes(configuration)});
   };
   for (const DataType type : {f32, f16}) {
@@ -173,8 +176,8 @@ std::vector<std::string> kernel_names() { return {"gemm", "conv2d", "softmax", "
 std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {
   if (kernel == "gemm") return gemm_cases(target, all);
   if (kernel == "conv2d") return conv2d_cases(target, all);
-  if (kernel == "softmax") return row_cases(kernel, softmax::hip::source(), target, all);
-  if (kernel == "layernorm") return row_cases(kernel, layernorm::hip::source(), target, all);
+  if (kernel == "softmax") return row_cases("softmax", softmax::hip::source(), target, all);
+  if (kernel == "layernorm") return row_cases("layernorm", layernorm::hip::source(), target, all);
   throw Error(Errc::invalid_option,
               fmt::format("there is no kernel '{}'; hone has: {}", kernel, fmt::join(kernel_names(), ", ")));
 }

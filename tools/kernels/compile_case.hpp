@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/hip/device_limits.hpp"
+#include "kernels/hip/kernel_launch.hpp"
 
 namespace hone::tools {
 
@@ -18,6 +19,7 @@ struct CompileCase {
   bool is_default = false;
   std::string_view source;
   std::vector<std::string> definitions;
+  std::vector<hip::KernelLaunch> launches;
   std::int64_t local_memory_bytes = 0;  // as the kernel's description says
 };
 

@@ -14,6 +14,7 @@
 
 #include <hone/error.hpp>
 
+#include "kernels/hip/code_facts.hpp"
 #include "kernels/hip/code_object.hpp"
 #include "tools/kernels/compile_case.hpp"
 #include "workers/compile/child_compiler.hpp"
@@ -37,6 +38,7 @@ struct Outcome {
   std::string failure;  // empty when it compiled
   std::int64_t spilled_registers = 0;
   std::int64_t vector_registers = 0;
+  Refusal hopeless;
 };
 
 Outcome try_case(workers::Compiler& compiler, const CompileCase& item, const Target& target) {
@@ -46,7 +48,9 @@ Outcome try_case(workers::Compiler& compiler, const CompileCase& item, const Tar
                                                  .source = std::string(item.source),
                                                  .options = item.definitions,
                                                  .architecture = target.architecture});
-    for (const hip::KernelFacts& facts : hip::read_code_object(code)) {
+    const std::vector<hip::KernelFacts> kernels = hip::read_code_object(code);
+    outcome.hopeless = hip::hopeless(kernels, item.launches, target.limits);
+    for (const hip::KernelFacts& facts : kernels) {
       outcome.spilled_registers += facts.spilled_registers;
       outcome.vector_registers = std::max(outcome.vector_registers, facts.vector_registers);
       if (facts.name == item.kernel && facts.local_memory_bytes != item.local_memory_bytes) {
@@ -85,25 +89,29 @@ std::vector<Outcome> compile_all(const std::vector<CompileCase>& cases, const Ta
 // Prints what happened; the number of failures.
 std::size_t report(const std::string& kernel, const Target& target, const std::vector<CompileCase>& cases,
                    const std::vector<Outcome>& outcomes, const Options& options, double seconds) {
-  std::size_t failures = 0, spilling = 0, defaults = 0;
+  std::size_t failures = 0, spilling = 0, hopeless = 0, defaults = 0;
   std::int64_t most_registers = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const CompileCase& item = cases[i];
     const Outcome& outcome = outcomes[i];
     defaults += item.is_default ? 1 : 0;
     spilling += outcome.spilled_registers > 0 ? 1 : 0;
+    hopeless += outcome.hopeless ? 1 : 0;
     most_registers = std::max(most_registers, outcome.vector_registers);
     std::string failure = outcome.failure;
     if (failure.empty() && item.is_default && outcome.spilled_registers > options.max_spills) {
       failure =
           fmt::format("a default spills {} registers, more than {}", outcome.spilled_registers, options.max_spills);
     }
+    if (failure.empty() && item.is_default && outcome.hopeless) failure = "a default: " + *outcome.hopeless;
     if (failure.empty()) continue;
     ++failures;
     fmt::print("FAILED {} {} '{}' {}: {}\n", kernel, target.architecture, item.problem, item.configuration, failure);
   }
-  fmt::print("{} {}: {} compiled ({} defaults), {} failed, {} spill, at most {} vector registers, {:.0f} s\n", kernel,
-             target.architecture, cases.size() - failures, defaults, failures, spilling, most_registers, seconds);
+  fmt::print(
+      "{} {}: {} compiled ({} defaults), {} failed, {} spill, {} are hopeless, at most {} vector registers, {:.0f} s\n",
+      kernel, target.architecture, cases.size() - failures, defaults, failures, spilling, hopeless, most_registers,
+      seconds);
   std::fflush(stdout);
   return failures;
 }
@@ -147,7 +155,7 @@ int main(int count, char** arguments) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.footer(
-      "Exit status: 0 all compiled, 1 some did not or a default spills, 77 there is no compiler.\n"
+      "Exit status: 0 all compiled, 1 some did not, or a default spills or is hopeless, 77 there is no compiler.\n"
       "Examples:\n"
       "  compile_kernels                                     a covering sample, as the tests do\n"
       "  compile_kernels --all --kernel gemm --architecture gfx90a   every configuration");

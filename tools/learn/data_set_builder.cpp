@@ -24,7 +24,15 @@ void DataSetBuilder::set_fields(const std::vector<std::string>& fields, const st
 
 std::uint32_t DataSetBuilder::candidate(const NamedCandidate& candidate) {
   const auto [place, added] = places_.try_emplace(candidate.name, static_cast<std::uint32_t>(candidates_.size()));
-  if (added) candidates_.push_back(candidate);
+  if (added) {
+    candidates_.push_back(candidate);
+    return place->second;
+  }
+  CodeFacts& facts = candidates_[place->second].facts;
+  for (const auto& [name, value] : candidate.facts) {
+    const auto [fact, missing] = facts.try_emplace(name, value);
+    if (!missing) fact->second = std::max(fact->second, value);
+  }
   return place->second;
 }
 
@@ -83,6 +91,11 @@ void DataSetBuilder::describe_problems(DataSet& data) {
 }
 
 void DataSetBuilder::describe_candidates(DataSet& data) {
+  for (NamedCandidate& candidate : candidates_) {
+    for (const auto& [name, value] : candidate.facts) {
+      candidate.parameters[fact_prefix + name] = std::to_string(value);
+    }
+  }
   std::set<std::string> names;
   for (const NamedCandidate& candidate : candidates_) {
     for (const auto& [name, text] : candidate.parameters) names.insert(name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <hone/code_facts.hpp>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,9 @@
 
 namespace hone::tools::learn {
 
+// Before the name of a code fact, as a column of a file and as a variable of a candidate.
+inline constexpr const char* fact_prefix = "fact_";
+
 // A candidate as a file names it, its parameters still text.
 struct NamedCandidate {
   explicit NamedCandidate(std::string solver) : name(solver) { pick.solver = std::move(solver); }
@@ -18,6 +22,7 @@ struct NamedCandidate {
   std::string name;
   Pick pick;
   std::map<std::string, std::string> parameters;
+  CodeFacts facts = {};
 };
 
 class DataSetBuilder {
@@ -31,7 +36,8 @@ class DataSetBuilder {
 
   // The fields of the file that is read now, in order. Throws where an earlier file had others.
   void set_fields(const std::vector<std::string>& fields, const std::string& file);
-  // The place of the candidate, which is added when it is new.
+  // The place of the candidate, which is added when it is new. Of facts that differ from one problem to another the
+  // greatest is kept.
   std::uint32_t candidate(const NamedCandidate& candidate);
   // A problem with the text of each field, each number checked; false after a complaint.
   bool add(const CsvTable& table, const CsvTable::Line& line, const std::vector<std::size_t>& columns, Split split,

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <hone/error.hpp>
 #include <hone/trial.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 namespace hone::tools::learn {
 namespace {
@@ -80,6 +82,13 @@ std::map<std::string, std::string> parameters_of(const std::string& configuratio
   return parameters;
 }
 
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
 class Reading {
  public:
   Reading(CsvTable& table, const Head& head, DataSetBuilder& builder) : table_(table), builder_(builder) {
@@ -92,6 +101,11 @@ class Reading {
     default_ = table.need("default");
     status_ = table.need("status");
     time_ = table.need("time_ns");
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+      if (const std::string& name = table.columns()[i]; name.starts_with(fact_prefix)) {
+        facts_.emplace_back(name.substr(std::string_view(fact_prefix).size()), i);
+      }
+    }
   }
 
   void run() {
@@ -140,6 +154,13 @@ class Reading {
       candidate.name += fmt::format("{{{}}}", configuration);
       candidate.pick.configuration = configuration;
       candidate.parameters = parameters_of(configuration);
+      for (const auto& [name, column] : facts_) {
+        const std::string& text = line.fields[column];
+        if (text.empty()) continue;
+        const auto value = parse_integer(text);
+        if (!value) return complain(column, fmt::format("'{}' is no whole number", text));
+        candidate.facts[name] = *value;
+      }
     }
     candidate.parameters["solver"] = candidate.pick.solver;
     return Measurement{builder_.candidate(candidate), time};
@@ -164,9 +185,18 @@ class Reading {
   DataSetBuilder& builder_;
   std::vector<std::size_t> fields_;
   std::size_t solver_, version_, configuration_, default_, status_, time_;
+  std::vector<std::pair<std::string, std::size_t>> facts_;  // name and column
   std::map<std::string, Pending> problems_;
   std::map<std::size_t, const Pending*> order_;
 };
+
+std::set<std::string> fact_names(const std::vector<ExportedTrial>& trials) {
+  std::set<std::string> names;
+  for (const ExportedTrial& each : trials) {
+    for (const auto& [name, value] : each.trial.facts) names.insert(name);
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -181,8 +211,8 @@ void write_trial_table(std::ostream& out, const ProblemType& type, const Environ
     fields.push_back(std::move(described));
     columns += field.name + ",";
   }
-  Json facts = Json::object();
-  for (const auto& [name, value] : environment.facts) facts[name] = value;
+  Json environment_facts = Json::object();
+  for (const auto& [name, value] : environment.facts) environment_facts[name] = value;
   const Json head{{"format", format_name},
                   {"version", format_version},
                   {"operation", type.operation()},
@@ -192,24 +222,32 @@ void write_trial_table(std::ostream& out, const ProblemType& type, const Environ
                    {{"vendor", environment.vendor},
                     {"architecture", environment.architecture},
                     {"device", environment.device},
-                    {"facts", facts}}},
+                    {"facts", environment_facts}}},
                   {"fields", fields},
                   {"solvers", solvers}};
   out << "# " << head.dump() << '\n'
-      << columns << "solver,version,configuration,default,status,time_ns,low_ns,high_ns,samples,reason\n";
+      << columns << "solver,version,configuration,default,status,time_ns,low_ns,high_ns,samples,reason";
+  const std::set<std::string> facts = fact_names(trials);
+  for (const std::string& name : facts) out << ',' << csv_field(fact_prefix + name);
+  out << '\n';
   for (const ExportedTrial& each : trials) {
     const storage::RecordedCandidate& candidate = each.trial.candidate;
     for (std::size_t i = 0; i < type.fields().size(); ++i) {
       out << field_text(type.fields()[i], each.problem.words()[i]) << ',';
     }
     const bool worked = each.trial.status == TrialStatus::ok && candidate.timing.known();
-    out << fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(candidate.candidate.solver),
+    out << fmt::format("{},{},{},{},{},{},{},{},{},{}", csv_field(candidate.candidate.solver),
                        candidate.candidate.version, csv_field(candidate.candidate.configuration),
                        each.is_default ? 1 : 0, symbols(TrialStatus{})[static_cast<std::size_t>(each.trial.status)],
                        worked ? fmt::format("{:.1f}", candidate.timing.median.count()) : "inf",
                        worked ? fmt::format("{:.1f}", candidate.timing.low.count()) : "inf",
                        worked ? fmt::format("{:.1f}", candidate.timing.high.count()) : "inf", candidate.timing.samples,
                        csv_field(each.trial.reason));
+    for (const std::string& name : facts) {
+      const auto fact = each.trial.facts.find(name);
+      out << ',' << (fact == each.trial.facts.end() ? "" : std::to_string(fact->second));
+    }
+    out << '\n';
   }
 }
 

@@ -1,5 +1,6 @@
 // A data set as `hone learn export` writes it: a head in JSON on the first line after "# ", then CSV with one line a
-// trial. The head names format, version, operation, the unit of time, the environment and the problem's fields.
+// trial. The head names format, version, operation, the unit of time, the environment and the problem's fields. The
+// last columns, "fact_" and a name, are facts of the candidates' code, as far as at least one trial has them.
 #pragma once
 
 #include <hone/environment.hpp>
@@ -26,8 +27,8 @@ void write_trial_table(std::ostream& out, const ProblemType& type, const Environ
                        const std::vector<std::string>& solvers, const std::vector<ExportedTrial>& trials);
 
 // Adds the trials in `text`, the contents of `file`. A solver's default configuration is one candidate whatever it is
-// for each problem. Throws Error(invalid_option): a head that is missing or damaged, another operation, a missing
-// column.
+// for each problem, and therefore without parameters and facts. Throws Error(invalid_option): a head that is missing or
+// damaged, another operation, a missing column.
 void read_trial_table(const std::string& file, std::string_view text, const ReadOptions& options,
                       DataSetBuilder& builder);
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "workers/hip/stream.hpp"
 
@@ -20,9 +21,19 @@ void throw_on(hipError_t error, Context& context, const std::string& what) {
   throw std::runtime_error(sentence);
 }
 
+// What HIP can load need not be in the one format that tells.
+std::vector<KernelFacts> read_kernels(std::span<const std::byte> code) {
+  try {
+    return read_code_object(code);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 class Module final : public LoadedCode, public std::enable_shared_from_this<Module> {
  public:
-  Module(std::shared_ptr<Context> context, std::span<const std::byte> code) : context_(std::move(context)) {
+  Module(std::shared_ptr<Context> context, std::span<const std::byte> code)
+      : context_(std::move(context)), kernels_(read_kernels(code)) {
     const OnDevice here(*context_);
     throw_on(hipModuleLoadData(&module_, code.data()), *context_, "loading compiled code");
   }
@@ -35,10 +46,12 @@ class Module final : public LoadedCode, public std::enable_shared_from_this<Modu
   Module& operator=(const Module&) = delete;
 
   std::unique_ptr<const PreparedLaunch> prepare(const KernelLaunch& launch) const override;
+  std::span<const KernelFacts> kernels() const noexcept override { return kernels_; }
 
  private:
   class Launch;
   const std::shared_ptr<Context> context_;
+  const std::vector<KernelFacts> kernels_;
   hipModule_t module_ = nullptr;
 };
 

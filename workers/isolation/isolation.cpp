@@ -343,9 +343,11 @@ Preparation Isolation::prepare(const Subject& subject, const Candidate& candidat
   auto invoker = std::make_shared<const RemoteInvoker>(link_, std::string(subject.problem.operation()),
                                                        subject.problem.text(), candidate);
   Reply reply = link_->run(*invoker, nullptr);
-  if (!reply.error) return {.invoker = std::move(invoker)};
+  if (!reply.error) return {.invoker = std::move(invoker), .facts = std::move(reply.facts)};
   if (reply.error == Errc::no_isolation) unusable(reply.cause);
-  return {.reason = std::move(reply.cause), .status = status_of(reply.error, TrialStatus::prepare_failed)};
+  return {.reason = std::move(reply.cause),
+          .status = status_of(reply.error, TrialStatus::prepare_failed),
+          .facts = std::move(reply.facts)};
 }
 
 bool Isolation::discard() {

@@ -65,6 +65,9 @@ std::vector<std::byte> encode(const Reply& reply) {
   const auto [category, value] = encode_error(reply.error);
   MessageWriter writer;
   writer.number(static_cast<std::uint64_t>(category)).number(static_cast<std::uint64_t>(value));
+  // Before the sentence, which may be cut.
+  writer.number(reply.facts.size());
+  for (const auto& [name, fact] : reply.facts) writer.text(name).number(static_cast<std::uint64_t>(fact));
   writer.text(reply.cause).number(reply.value);
   return writer.bytes();
 }
@@ -73,6 +76,10 @@ bool decode(std::vector<std::byte> bytes, Reply& reply) {
   MessageReader reader(std::move(bytes));
   const std::uint64_t category = reader.number();
   const int value = static_cast<int>(reader.number());
+  for (std::uint64_t left = reader.number(); left > 0 && reader.good(); --left) {
+    std::string name = reader.text();
+    reply.facts[std::move(name)] = static_cast<std::int64_t>(reader.number());
+  }
   reply.cause = reader.text();
   reply.value = reader.number();
   if (!reader.good() || category > static_cast<std::uint64_t>(Category::system)) return false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <hone/code_facts.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,7 +13,7 @@
 namespace hone::workers {
 
 // Raised when the meaning of a message changes: both ends must be built from the same hone.
-inline constexpr std::uint64_t isolation_protocol = 1;
+inline constexpr std::uint64_t isolation_protocol = 2;
 inline constexpr std::size_t max_message_bytes = 64 << 10;
 
 // The arguments that mark an isolated process: this one, the engine's process id, the limit of memory in bytes.
@@ -69,6 +70,7 @@ struct Reply {
   std::error_code error = {};
   std::string cause = {};
   std::uint64_t value = 0;
+  CodeFacts facts = {};  // of what was prepared, or rejected for them
 };
 std::vector<std::byte> encode(const Reply& reply);
 // False when the bytes are no reply.

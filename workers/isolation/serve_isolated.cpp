@@ -41,6 +41,8 @@ class IsolatedServer {
       return dispatch(static_cast<Request>(request.number()), request);
     } catch (const std::system_error& error) {
       return {.error = error.code(), .cause = error.what()};
+    } catch (const RejectedCode& rejected) {
+      return {.error = Errc::launch_failed, .cause = rejected.what(), .facts = rejected.facts()};
     } catch (const std::exception& exception) {
       return {.error = Errc::launch_failed, .cause = exception.what()};
     } catch (...) {
@@ -142,8 +144,9 @@ class IsolatedServer {
     if (!target) return {.error = Errc::not_applicable, .cause = reason};
     auto invoker = target->solver->prepare(problem, target->configuration, *device_);
     if (!invoker) return {.error = Errc::not_applicable, .cause = "its solver prepared nothing"};
+    CodeFacts facts = invoker->facts();
     invokers_[number] = std::move(invoker);
-    return {};
+    return {.facts = std::move(facts)};
   }
 
   struct Launch {

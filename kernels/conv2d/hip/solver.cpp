@@ -2,13 +2,14 @@
 #include <utility>
 
 #include "kernels/conv2d/hip/kernel.hpp"
+#include "kernels/hip/code_facts.hpp"
 #include "kernels/hip/kernel_device.hpp"
 
 namespace hone::conv2d::hip {
 namespace {
 
 using hone::hip::KernelDevice;
-using hone::hip::PreparedLaunch;
+using hone::hip::LoadedCode;
 using hone::hip::refuse_device;
 
 const DeviceLimits& limits_of(const Device& device) { return dynamic_cast<const KernelDevice&>(device).limits(); }
@@ -17,14 +18,14 @@ std::span<const std::byte> direct_code(DataType type, std::string_view architect
   return type == f16 ? direct_f16(architecture) : direct_f32(architecture);
 }
 
-std::shared_ptr<const Invoker> invoker_of(const Problem& p, std::unique_ptr<const PreparedLaunch> launch) {
-  auto run = [p, launch = std::move(launch)](Stream& stream,
-                                             const hone::Arguments& operands) noexcept -> std::error_code {
+std::shared_ptr<const Invoker> invoker_of(const Problem& p, const LoadedCode& code, const KernelLaunch& planned) {
+  auto run = [p, launch = code.prepare(planned)](Stream& stream,
+                                                 const hone::Arguments& operands) noexcept -> std::error_code {
     const Arguments argument = arguments(p, operands);
     if (!argument.x || !argument.weights || !argument.y || (p.bias && !argument.bias)) return Errc::launch_failed;
     return launch->run(stream, &argument);
   };
-  return make_invoker(std::move(run));
+  return make_invoker(std::move(run), hone::hip::code_facts(code.kernels(), {&planned, 1}));
 }
 
 class Tiled final : public SolverFor<Problem> {
@@ -45,9 +46,13 @@ class Tiled final : public SolverFor<Problem> {
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration& configuration,
                                          Device& device) const override {
-    const auto code = dynamic_cast<KernelDevice&>(device).compile(
-        {.name = "conv2d", .text = source(), .definitions = definitions(p, configuration)});
-    return invoker_of(p, code->prepare(tiled_launch(p, configuration)));
+    auto& gpu = dynamic_cast<KernelDevice&>(device);
+    const auto code = gpu.compile({.name = "conv2d", .text = source(), .definitions = definitions(p, configuration)});
+    const KernelLaunch planned = tiled_launch(p, configuration);
+    if (configuration != hip::default_configuration(p, gpu.limits())) {
+      hone::hip::reject_hopeless(code->kernels(), {&planned, 1}, gpu.limits());
+    }
+    return invoker_of(p, *code, planned);
   }
 };
 
@@ -64,7 +69,7 @@ class Direct final : public SolverFor<Problem> {
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device& device) const override {
     auto& gpu = dynamic_cast<KernelDevice&>(device);
-    return invoker_of(p, gpu.load(direct_code(p.type, gpu.architecture()))->prepare(direct_launch(p)));
+    return invoker_of(p, *gpu.load(direct_code(p.type, gpu.architecture())), direct_launch(p));
   }
 };
 

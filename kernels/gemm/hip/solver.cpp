@@ -5,6 +5,7 @@
 
 #include "kernels/gemm/hip/direct.hpp"
 #include "kernels/gemm/hip/kernel.hpp"
+#include "kernels/hip/code_facts.hpp"
 #include "kernels/hip/kernel_device.hpp"
 
 namespace hone::gemm::hip {
@@ -43,8 +44,12 @@ class Tiled final : public SolverFor<Problem> {
                                          Device& device) const override {
     auto& gpu = dynamic_cast<KernelDevice&>(device);
     const auto code = gpu.compile({.name = "gemm", .text = source(), .definitions = definitions(p, configuration)});
+    const std::vector<KernelLaunch> planned = launches(p, configuration);
+    if (configuration != hip::default_configuration(p, gpu.limits())) {
+      hone::hip::reject_hopeless(code->kernels(), planned, gpu.limits());
+    }
     std::vector<std::unique_ptr<const PreparedLaunch>> prepared;
-    for (const KernelLaunch& launch : launches(p, configuration)) prepared.push_back(code->prepare(launch));
+    for (const KernelLaunch& launch : planned) prepared.push_back(code->prepare(launch));
     const std::size_t bytes = hip::workspace(p, configuration);
     auto run = [p, configuration, bytes, prepared = std::move(prepared)](
                    Stream& stream, const hone::Arguments& operands) noexcept -> std::error_code {
@@ -57,7 +62,7 @@ class Tiled final : public SolverFor<Problem> {
       }
       return {};
     };
-    return make_invoker(std::move(run));
+    return make_invoker(std::move(run), hone::hip::code_facts(code->kernels(), planned));
   }
 };
 
@@ -74,14 +79,15 @@ class Direct final : public SolverFor<Problem> {
 
   std::shared_ptr<const Invoker> prepare(const Problem& p, const Configuration&, Device& device) const override {
     auto& gpu = dynamic_cast<KernelDevice&>(device);
-    auto launch = gpu.load(direct_code(p.type, gpu.architecture()))->prepare(direct_launch(p));
-    auto run = [p, launch = std::move(launch)](Stream& stream,
-                                               const hone::Arguments& operands) noexcept -> std::error_code {
+    const auto code = gpu.load(direct_code(p.type, gpu.architecture()));
+    const KernelLaunch planned = direct_launch(p);
+    auto run = [p, launch = code->prepare(planned)](Stream& stream,
+                                                    const hone::Arguments& operands) noexcept -> std::error_code {
       if (!complete(p, operands)) return Errc::launch_failed;
       const DirectArguments argument = direct_arguments(p, operands);
       return launch->run(stream, &argument);
     };
-    return make_invoker(std::move(run));
+    return make_invoker(std::move(run), hone::hip::code_facts(code->kernels(), {&planned, 1}));
   }
 };
 

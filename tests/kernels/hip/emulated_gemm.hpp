@@ -17,6 +17,7 @@
 #include "kernels/gemm/hip/direct.hpp"
 #include "kernels/gemm/hip/kernel.hpp"
 #include "tests/kernels/hip/gemm_instance.hpp"
+#include "tests/support/code_object.hpp"
 #include "tests/support/hip_runtime/emulated_hip.hpp"
 #include "tests/support/work_item_emulator.hpp"
 #include "workers/hip/device.hpp"
@@ -71,6 +72,8 @@ inline void add_kernels(EmulatedHip& hip) {
                  });
 }
 
+inline constexpr int usual_spilled_registers = 4;
+
 class EmulatedCompiler final : public workers::Compiler {
  public:
   explicit EmulatedCompiler(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
@@ -78,7 +81,7 @@ class EmulatedCompiler final : public workers::Compiler {
   workers::Code compile(const workers::CompileRequest& request) override {
     if (gate_.valid()) gate_.wait();
     ++compilations;
-    std::string code = code_of(request.options);
+    const std::string code = code_of(request.options);
     bool known = false;
     for (const Instance& instance : instances()) {
       const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
@@ -86,12 +89,11 @@ class EmulatedCompiler final : public workers::Compiler {
               (p.m == problem.m && code == code_of(definitions(p, *search_space(p, {}).parse(instance.configuration))));
     }
     if (!known) throw std::runtime_error("no such instance was compiled for the host");
-    code.push_back('\0');
-    const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
-    return {bytes, bytes + code.size()};
+    return test::object_with({{"amdhsa.kernels", {test::kernel_metadata("gemm", spilled_registers)}}}, code);
   }
 
   static inline std::atomic<int> compilations = 0;
+  static inline std::atomic<int> spilled_registers = usual_spilled_registers;  // of all code, as its metadata says
 
  private:
   const std::string version_ = "emulated";

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "kernels/element.hpp"
+#include "kernels/hip/kernel_device.hpp"
+#include "storage/maintenance.hpp"
 #include "tests/kernels/hip/emulated_gemm.hpp"
 #include "tests/support/engine_fixture.hpp"
 
@@ -30,6 +32,7 @@ class GemmGpuTest : public ::testing::Test {
     hip_.reset();
     add_kernels(hip_);
     EmulatedCompiler::compilations = 0;
+    EmulatedCompiler::spilled_registers = usual_spilled_registers;
   }
   ~GemmGpuTest() override {
     device_.reset();
@@ -79,6 +82,16 @@ class GemmGpuTest : public ::testing::Test {
     for (auto& each : values) spans.push_back(std::as_writable_bytes(std::span(each)));
     operation()->reference(hone::Problem(problem), spans);
     for (std::size_t i = 0; i < result.size(); ++i) EXPECT_NEAR(result[i], values[2][i], 1e-5) << i;
+  }
+
+  // The trials of hip_tiled in the database.
+  std::vector<storage::Trial> stored_trials() const {
+    std::vector<storage::Trial> trials;
+    storage::visit(directory_.path("database"), [&](const storage::Change& change) {
+      const auto* merge = std::get_if<storage::MergeTrial>(&change);
+      if (merge != nullptr && merge->trial.candidate.candidate.solver == "hip_tiled") trials.push_back(merge->trial);
+    });
+    return trials;
   }
 
   static Solution settled(Engine& engine) { return engine.async_settle(problem, asio::use_future).get(); }
@@ -141,6 +154,42 @@ TEST_F(GemmGpuTest, WhatDoesNotCompileIsQuarantined) {
   EXPECT_GT(engine->statistics().trials, engine->statistics().quarantined + 2);
 }
 
+// But for the default, which is the best guess whatever the compiler makes of it.
+TEST_F(GemmGpuTest, HopelessConfigurationsAreRejectedBeforeTheyRun) {
+  EmulatedCompiler::spilled_registers = 100;
+  auto engine = start();
+  const auto& limits = dynamic_cast<hone::hip::KernelDevice&>(*device_).limits();
+  const Configuration standard = default_configuration(problem, limits);
+  std::atomic<int> launches = 0;
+  for (const Instance& instance : instances()) {
+    const auto p = hone::Problem::parse(problem_type<Problem>(), instance.problem).as<Problem>();
+    if (p.m != problem.m || instance.configuration == standard.text()) continue;
+    const std::string code = code_of(definitions(p, *search_space(p, limits).parse(instance.configuration)));
+    if (code == code_of(definitions(p, standard))) continue;
+    hip_.add_kernel(code, "gemm", sizeof(Arguments), [&](const EmulatedLaunch&) { ++launches; });
+  }
+  EXPECT_EQ(settled(*engine).candidate(), (Candidate{"hip_tiled", 1, standard.text()}));
+  engine.reset();
+  int rejected = 0;
+  for (const storage::Trial& trial : stored_trials()) {
+    const std::string& configuration = trial.candidate.candidate.configuration;
+    if (configuration == standard.text()) {
+      EXPECT_EQ(trial.status, TrialStatus::ok) << trial.reason;
+    } else if (!trial.facts.empty()) {
+      ++rejected;
+      EXPECT_EQ(trial.status, TrialStatus::prepare_failed);
+      EXPECT_THAT(trial.reason, HasSubstr("its kernel gemm spills 100 registers")) << configuration;
+    } else {
+      EXPECT_THAT(trial.reason, HasSubstr("no such instance")) << configuration;
+      continue;
+    }
+    EXPECT_EQ(trial.facts.at("spilled_registers"), 100);
+    EXPECT_EQ(trial.facts.at("vector_registers"), 37);
+  }
+  EXPECT_GT(rejected, 0);
+  EXPECT_EQ(launches, 0);
+}
+
 // The process has a device context of its own; only the winner is compiled here too.
 TEST_F(GemmGpuTest, IsMeasuredInAProcessOfItsOwn) {
   Policy policy = Policy::offline();
@@ -151,6 +200,18 @@ TEST_F(GemmGpuTest, IsMeasuredInAProcessOfItsOwn) {
   EXPECT_EQ(tuned.provenance(), Provenance::user);
   expect_right(tuned);
   EXPECT_LT(EmulatedCompiler::compilations, 10);
+  engine.reset();
+  int with_facts = 0;
+  for (const storage::Trial& trial : stored_trials()) {
+    if (trial.status != TrialStatus::ok) continue;
+    ++with_facts;
+    EXPECT_EQ(trial.facts, (CodeFacts{{"vector_registers", 37},
+                                      {"scalar_registers", 22},
+                                      {"spilled_registers", usual_spilled_registers},
+                                      {"local_memory_bytes", 8192},
+                                      {"private_memory_bytes", 16}}));
+  }
+  EXPECT_GT(with_facts, 1);
 }
 
 // An illegal address there costs its candidate at most; the device serves the next process, and everybody else.

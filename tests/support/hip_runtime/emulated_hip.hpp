@@ -3,7 +3,8 @@
 //
 // A stream is a thread. Device memory can be read and written only while work of a stream runs: the host's own access
 // faults, as does one behind the end of an allocation or after it was freed. A code object is a text that names kernels
-// which the test has added. Calls that would break a capture in another thread break it here too.
+// which the test has added, or an ELF file with that text behind its header. Calls that would break a capture in
+// another thread break it here too.
 #pragma once
 
 #include <hip/hip_runtime_api.h>

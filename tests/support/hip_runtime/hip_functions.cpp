@@ -1,4 +1,6 @@
 // The functions of HIP's runtime that hone calls, with the library's names.
+#include <elf.h>
+
 #include <cstring>
 #include <string>
 #include <utility>
@@ -303,7 +305,11 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (const hipError_t error = state().enter("hipModuleLoadData")) return error;
   if (breaks_a_capture()) return hipErrorStreamCaptureUnsupported;
   const std::lock_guard lock(state().mutex);
-  const auto found = state().code.find(std::string_view(static_cast<const char*>(image)));
+  const auto* text = static_cast<const char*>(image);
+  auto found = state().code.find(std::string_view(text));
+  if (found == state().code.end() && std::string_view(text).starts_with(ELFMAG)) {
+    found = state().code.find(std::string_view(text + sizeof(Elf64_Ehdr)));
+  }
   if (found == state().code.end()) return hipErrorNoBinaryForGpu;
   *module = new ihipModule_t{found->second};
   state().modules.insert(*module);

@@ -109,7 +109,9 @@ TEST(Export, WritesTheTrialsOfOneEnvironment) {
     writer.add(storage::PutEnvironment{here});
     writer.add(storage::PutEnvironment{elsewhere});
     writer.add(storage::PutTrial{trial_of(problem, own, here.id(), 100)});
-    writer.add(storage::PutTrial{trial_of(problem, direct, here.id(), 200)});
+    storage::Trial with_facts = trial_of(problem, direct, here.id(), 200);
+    with_facts.facts = {{"spilled_registers", 5}};
+    writer.add(storage::PutTrial{with_facts});
     writer.add(storage::PutTrial{trial_of(problem, direct, elsewhere.id(), 300)});
     writer.finish();
   }
@@ -134,6 +136,7 @@ TEST(Export, WritesTheTrialsOfOneEnvironment) {
   EXPECT_EQ(data.problems[0].best, 100);
   EXPECT_EQ(data.candidates[data.default_candidate].name, operation->solvers().front()->id());
   EXPECT_EQ(data.environment_class, "a/");
+  EXPECT_NE(read_file(file).find(",reason,fact_spilled_registers\n"), std::string::npos);
 }
 
 TEST(ShippedHeuristic, IsGeneratedFromItsModel) {

@@ -10,6 +10,7 @@
 
 #include "tests/support/small_model.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tools/learn/recipe.hpp"
 #include "tools/learn/training.hpp"
 #include "tools/learn/trial_table.hpp"
 
@@ -207,6 +208,46 @@ TEST_F(DataSetTest, ReadsWhatExportWrites) {
   EXPECT_TRUE(std::isinf(data.problems[0].measurements[2].time));
   EXPECT_EQ(data.problems[1].measurements[0].time, 55);  // the newest counts
   EXPECT_EQ(data.problems[1].values, (std::vector<double>{32, 0, 0.5}));
+}
+
+// Known of each candidate before any run, and the same whatever the sizes: they belong to the candidate.
+TEST_F(DataSetTest, FactsOfTheCodeAreColumnsAndVariablesOfTheCandidate) {
+  std::vector<ExportedTrial> trials = {trial(64, "own", "tile=8", true, 100), trial(64, "own", "tile=16", false, 90),
+                                       trial(64, "own", "tile=32", false, 80), trial(32, "own", "tile=16", false, 70),
+                                       trial(32, "own", "tile=32", false, 0)};
+  trials[0].trial.facts = {{"spilled_registers", 1}};
+  trials[1].trial.facts = {{"spilled_registers", 3}, {"vector_registers", 40}};
+  trials[3].trial.facts = {{"spilled_registers", 7}};
+  std::ostringstream out;
+  write_trial_table(out, problem_type<Exported>(), {}, {"own"}, trials);
+  EXPECT_NE(out.str().find(",samples,reason,fact_spilled_registers,fact_vector_registers\n"), std::string::npos);
+  EXPECT_NE(out.str().find("own,2,tile=16,0,ok,90.0,0.0,0.0,5,,3,40\n"), std::string::npos);
+  EXPECT_NE(out.str().find("own,2,tile=32,0,ok,80.0,0.0,0.0,5,,,\n"), std::string::npos);
+  const DataSet data = read(out.str() + "64,f32,0.5,own,2,tile=64,0,ok,5,1,1,5,,much,\n", "exported");
+  ASSERT_EQ(data.complaints.size(), 1u);
+  EXPECT_NE(data.complaints[0].find("field \"fact_spilled_registers\": 'much' is no whole number"), std::string::npos);
+  const auto value = [&](std::size_t candidate, std::string_view name) {
+    for (std::size_t i = 0; i < data.candidate.size(); ++i) {
+      if (data.candidate[i].name == name) return data.candidates[candidate].values[i];
+    }
+    ADD_FAILURE() << "no variable " << name;
+    return 0.0;
+  };
+  ASSERT_EQ(data.candidates.size(), 3u);
+  EXPECT_EQ(value(0, "fact_spilled_registers"), 0) << "the default is not one configuration";
+  EXPECT_EQ(value(1, "fact_spilled_registers"), 7) << "the greatest";
+  EXPECT_EQ(value(1, "fact_vector_registers"), 40);
+  EXPECT_EQ(value(2, "fact_spilled_registers"), 0);
+  const auto features = features_of(recipe_for("exported", data), data, true);
+  EXPECT_TRUE(std::any_of(features.begin(), features.end(),
+                          [](const auto& feature) { return feature.name == "fact_spilled_registers"; }));
+  EXPECT_EQ(learning::Features(data.problem, data.candidate, features).size(), features.size());
+}
+
+TEST_F(DataSetTest, ATableWithoutFactsHasNoColumnsForThem) {
+  std::ostringstream out;
+  write_trial_table(out, problem_type<Exported>(), {}, {"own"}, {trial(64, "own", "tile=8", true, 100)});
+  EXPECT_EQ(out.str().find("fact_"), std::string::npos);
 }
 
 TEST_F(DataSetTest, RefusesTrialsWithAnotherHead) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/log.hpp"
+#include "kernels/hip/kernel_device.hpp"
+#include "tests/support/code_object.hpp"
 #include "tests/support/hip_runtime/emulated_hip.hpp"
 #include "workers/hip/load.hpp"
 #include "workers/hip/stream.hpp"
@@ -199,6 +201,21 @@ TEST_F(HipDeviceTest, WorksWithoutPools) {
   EXPECT_EQ(hip_.allocations(), 0u);
   hip_.inject(HipFault::out_of_memory);
   EXPECT_EQ(error_of([&] { device_->allocate(100); }), Errc::out_of_memory);
+}
+
+TEST_F(HipDeviceTest, LoadedCodeTellsWhatItsMetadataSaysAndElseNothing) {
+  auto& gpu = dynamic_cast<hip::KernelDevice&>(*device_);
+  const std::string_view text(code);
+  const auto plain = gpu.load(std::as_bytes(std::span(text.data(), text.size() + 1)));
+  EXPECT_THAT(plain->kernels(), IsEmpty());
+  const auto told = gpu.load(test::object_with({{"amdhsa.kernels", {test::kernel_metadata("add_one", 9)}}}, text));
+  ASSERT_EQ(told->kernels().size(), 1u);
+  EXPECT_EQ(told->kernels()[0].name, "add_one");
+  EXPECT_EQ(told->kernels()[0].spilled_registers, 9);
+  // Metadata that cannot be read is no reason not to run the code.
+  const auto damaged = gpu.load(test::object_with({{"amdhsa.kernels", 1}}, text));
+  EXPECT_THAT(damaged->kernels(), IsEmpty());
+  EXPECT_NO_THROW(damaged->prepare({.kernel = "add_one"}));
 }
 
 TEST_F(HipDeviceTest, TellsItsLoadWhereItHasCodeForIt) {
