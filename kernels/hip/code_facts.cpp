@@ -7,15 +7,19 @@
 namespace hone::hip {
 namespace {
 
+constexpr std::int64_t register_bytes = 4;
+
 const KernelFacts* facts_of(std::span<const KernelFacts> kernels, const KernelLaunch& launch) {
   const auto found = std::ranges::find(kernels, launch.kernel, &KernelFacts::name);
   return found == kernels.end() ? nullptr : &*found;
 }
 
 Refusal hopeless(const KernelFacts& kernel, std::int64_t work_group, const DeviceLimits& limits) {
-  if (kernel.spilled_registers > max_spilled_registers) {
-    return fmt::format("its kernel {} spills {} registers, more than the {} that are worth a run", kernel.name,
-                       kernel.spilled_registers, max_spilled_registers);
+  // Scalar registers are spilled to vector registers and those to accumulation registers, as long as there are some.
+  const std::int64_t in_memory = std::min(kernel.spilled_registers, kernel.private_memory_bytes / register_bytes);
+  if (in_memory > max_spilled_registers) {
+    return fmt::format("its kernel {} spills {} registers to memory, more than the {} that are worth a run",
+                       kernel.name, in_memory, max_spilled_registers);
   }
   if (kernel.local_memory_bytes > limits.local_memory_bytes) {
     return fmt::format("its kernel {} takes {} bytes of local memory, and the device has {} for a work-group",

@@ -68,7 +68,7 @@ inline nlohmann::json kernel_metadata(const std::string& name, int spilled_regis
           {".vgpr_spill_count", spilled_registers - 1},
           {".sgpr_spill_count", 1},
           {".group_segment_fixed_size", 8192},
-          {".private_segment_fixed_size", 16}};
+          {".private_segment_fixed_size", 4 * spilled_registers}};
 }
 
 }  // namespace hone::test

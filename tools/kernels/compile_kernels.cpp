@@ -90,7 +90,7 @@ std::vector<Outcome> compile_all(const std::vector<CompileCase>& cases, const Ta
 std::size_t report(const std::string& kernel, const Target& target, const std::vector<CompileCase>& cases,
                    const std::vector<Outcome>& outcomes, const Options& options, double seconds) {
   std::size_t failures = 0, spilling = 0, hopeless = 0, defaults = 0;
-  std::int64_t most_registers = 0;
+  std::int64_t most_registers = 0, most_spilled = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const CompileCase& item = cases[i];
     const Outcome& outcome = outcomes[i];
@@ -98,6 +98,7 @@ std::size_t report(const std::string& kernel, const Target& target, const std::v
     spilling += outcome.spilled_registers > 0 ? 1 : 0;
     hopeless += outcome.hopeless ? 1 : 0;
     most_registers = std::max(most_registers, outcome.vector_registers);
+    most_spilled = std::max(most_spilled, outcome.spilled_registers);
     std::string failure = outcome.failure;
     if (failure.empty() && item.is_default && outcome.spilled_registers > options.max_spills) {
       failure =
@@ -109,9 +110,10 @@ std::size_t report(const std::string& kernel, const Target& target, const std::v
     fmt::print("FAILED {} {} '{}' {}: {}\n", kernel, target.architecture, item.problem, item.configuration, failure);
   }
   fmt::print(
-      "{} {}: {} compiled ({} defaults), {} failed, {} spill, {} are hopeless, at most {} vector registers, {:.0f} s\n",
-      kernel, target.architecture, cases.size() - failures, defaults, failures, spilling, hopeless, most_registers,
-      seconds);
+      "{} {}: {} compiled ({} defaults), {} failed, {} spill at most {} registers, {} are hopeless, at most {} vector "
+      "registers, {:.0f} s\n",
+      kernel, target.architecture, cases.size() - failures, defaults, failures, spilling, most_spilled, hopeless,
+      most_registers, seconds);
   std::fflush(stdout);
   return failures;
 }

@@ -47,10 +47,14 @@ TEST(CodeFacts, AreNoneWhereTheCodeSaysNothing) {
 
 TEST(CodeFacts, SpillsBeyondTheLimitAreHopeless) {
   KernelFacts facts = large;
+  facts.private_memory_bytes = 4000;
   facts.spilled_registers = max_spilled_registers;
   EXPECT_EQ(reason(facts), "");
   facts.spilled_registers = max_spilled_registers + 1;
-  EXPECT_EQ(reason(facts), "its kernel large spills 65 registers, more than the 64 that are worth a run");
+  EXPECT_EQ(reason(facts), "its kernel large spills 65 registers to memory, more than the 64 that are worth a run");
+  // Most of them to other registers.
+  facts.private_memory_bytes = 4 * max_spilled_registers;
+  EXPECT_EQ(reason(facts), "");
 }
 
 TEST(CodeFacts, WhatTheDeviceHasNotIsHopeless) {
@@ -71,6 +75,7 @@ TEST(CodeFacts, WhatTheDeviceHasNotIsHopeless) {
 TEST(CodeFacts, ARejectionTellsThem) {
   KernelFacts spilling = small;
   spilling.spilled_registers = 100;
+  spilling.private_memory_bytes = 400;
   const std::vector<KernelFacts> both = {large, spilling};
   const KernelLaunch launches[] = {launch("large"), launch("small")};
   EXPECT_NO_THROW(reject_hopeless(both, std::span(launches).first(1), {}));

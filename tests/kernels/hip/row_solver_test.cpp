@@ -58,7 +58,8 @@ class CompilingDevice final : public Device, public KernelDevice {
     return std::make_shared<Code>(std::vector{facts}, launches);
   }
 
-  KernelFacts facts{.name = "softmax", .vector_registers = 30, .local_memory_bytes = 1024};
+  KernelFacts facts{
+      .name = "softmax", .vector_registers = 30, .local_memory_bytes = 1024, .private_memory_bytes = 1000};
   int launches = 0;
 
  private:
