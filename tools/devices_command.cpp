@@ -35,7 +35,7 @@ Found find_devices() {
     found.hip = error.what();
   }
 #else
-  found.hip = "this hone was built without HIP; install it (Debian: libamdhip64-dev), then configure and build again";
+  found.hip = "this hone was built without " HONE_HIP_MISSING "; then configure and build again";
 #endif
   return found;
 }

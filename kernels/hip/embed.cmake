@@ -1,8 +1,11 @@
-# hone_inline_includes(FILE RESULT): the text of a GPU kernel with the headers of hone's that it includes in their places.
-# The run-time compiler has no files.
+# hone_inline_includes(FILE RESULT): the text of a GPU kernel with the headers of hone's that it includes in their places,
+# and before it what the run-time compiler lacks. The run-time compiler has no files.
 function(hone_inline_includes file result)
   file(READ ${file} text)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  if(HONE_GPU STREQUAL cuda)
+    string(PREPEND text "#include \"kernels/hip/cuda/prelude.hip.hpp\"\n#line 1\n")
+  endif()
   while(text MATCHES "#include \"([^\"]+)\"")
     set(header ${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1})
     set(include ${CMAKE_MATCH_0})
@@ -33,7 +36,6 @@ endfunction()
 # hone_precompile_kernel(TARGET NAMESPACE FUNCTION FILE [DEFINITION...]): adds NAMESPACE::FUNCTION to the target, which returns the kernel's
 # code for the common architectures, compiled during the build; nothing where there is no compiler. Instrumented builds have none either: the
 # compiler that they would run is not theirs.
-set(HONE_GPU_ARCHITECTURES gfx906 gfx908 gfx90a gfx1030)
 function(hone_precompile_kernel target namespace function file)
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
   if(HONE_HIP_FOUND AND NOT HONE_SANITIZE)

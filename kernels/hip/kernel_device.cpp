@@ -4,7 +4,7 @@ namespace hone::hip {
 
 Refusal refuse_device(const Device& device) {
   const auto* gpu = dynamic_cast<const KernelDevice*>(&device);
-  if (gpu == nullptr) return "this solver runs on GPUs by HIP only";
+  if (gpu == nullptr) return "this solver runs on GPUs only";
   if (!gpu->in_service()) return "the device is out of service";
   return {};
 }

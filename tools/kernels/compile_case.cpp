@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <hone/error.hpp>
+#include <sstream>
 
 #include "kernels/conv2d/hip/kernel.hpp"
 #include "kernels/covering_sample.hpp"
@@ -38,7 +39,20 @@ gemm::Problem gemm_class(std::size_t number) {
   return p;
 }
 
-std::vector<CompileCase> gemm_cases(const Target& target, bool all) {
+// Calls `take` with the configurations of a space besides the defaults.
+template <class Take>
+void for_each(const SearchSpace& space, Extent extent, std::size_t sample, Take take) {
+  if (extent == Extent::all) {
+    space.for_each([&](const Configuration& configuration) {
+      take(configuration);
+      return true;
+    });
+  } else if (extent == Extent::sample) {
+    for (const Configuration& configuration : covering_sample(space, sample).configurations) take(configuration);
+  }
+}
+
+std::vector<CompileCase> gemm_cases(const Target& target, Extent extent) {
   std::vector<CompileCase> cases;
   for (std::size_t number = 0; number < 8; ++number) {
     for (const auto& [m, n, k] :
@@ -54,17 +68,11 @@ std::vector<CompileCase> gemm_cases(const Target& target, bool all) {
   gemm::Problem widest = gemm_class(1);
   const SearchSpace space = gemm::hip::search_space(widest, target.limits);
   std::size_t number = 0;
-  const auto take = [&](const Configuration& configuration) {
+  for_each(space, extent, sample_size, [&](const Configuration& configuration) {
     gemm::Problem p = gemm_class(number++);
     if (!gemm::hip::search_space(p, target.limits).contains(configuration)) p.type = f16;
     cases.push_back(gemm_case(p, configuration, false));
-    return true;
-  };
-  if (all) {
-    space.for_each(take);
-  } else {
-    for (const Configuration& configuration : covering_sample(space, sample_size).configurations) take(configuration);
-  }
+  });
   return cases;
 }
 
@@ -92,7 +100,7 @@ conv2d::Problem conv2d_class(std::size_t number) {
   return p;
 }
 
-std::vector<CompileCase> conv2d_cases(const Target& target, bool all) {
+std::vector<CompileCase> conv2d_cases(const Target& target, Extent extent) {
   std::vector<CompileCase> cases;
   for (std::size_t number = 0; number < 20; ++number) {
     for (const std::int64_t filters : {8, 512}) {
@@ -104,22 +112,17 @@ std::vector<CompileCase> conv2d_cases(const Target& target, bool all) {
   // What f32 allows, f16 does too: elements are smaller.
   const SearchSpace space = conv2d::hip::search_space(conv2d_class(1), target.limits);
   std::size_t number = 0;
-  const auto take = [&](const Configuration& configuration) {
+  for_each(space, extent, sample_size, [&](const Configuration& configuration) {
     conv2d::Problem p = conv2d_class(number++);
     if (!conv2d::hip::search_space(p, target.limits).contains(configuration)) p.type = f16;
     cases.push_back(conv2d_case(p, configuration, false));
-    return true;
-  };
-  if (all) {
-    space.for_each(take);
-  } else {
-    for (const Configuration& configuration : covering_sample(space, sample_size).configurations) take(configuration);
-  }
+  });
   return cases;
 }
 
 // Of a kernel along rows: the defaults of short and long rows, and a sample or all of the space.
-std::vector<CompileCase> row_cases(std::string_view kernel, std::string_view source, const Target& target, bool all) {
+std::vector<CompileCase> row_cases(std::string_view kernel, std::string_view source, const Target& target,
+                                   Extent extent) {
   std::vector<CompileCase> cases;
   const auto add = [&](const RowLayout& layout, DataType type, const Configuration& configuration, bool is_default) {
     cases.push_back({.kernel = std::string(kernel),
@@ -138,28 +141,34 @@ std::vector<CompileCase> row_cases(std::string_view kernel, std::string_view sou
     }
     const RowLayout layout = row_layout(4096, 1 << 16, 0, 0);
     const SearchSpace space = hip::row_search_space(layout, type, target.limits);
-    const auto take = [&](const Configuration& configuration) {
-      add(layout, type, configuration, false);
-      return true;
-    };
-    if (all) {
-      space.for_each(take);
-    } else {
-      for (const Configuration& each : covering_sample(space, sample_size / 2).configurations) take(each);
-    }
+    for_each(space, extent, sample_size / 2,
+             [&](const Configuration& configuration) { add(layout, type, configuration, false); });
   }
   return cases;
+}
+
+Target target_of(const std::string& architecture) {
+  Target target{.architecture = architecture};
+  if (architecture.starts_with("sm_")) {
+    target.limits = {.wave_size = 32, .local_memory_bytes = 49152, .work_item_registers = 255};
+    target.has_facts = false;
+  } else if (architecture == "gfx90a") {
+    // Vector and accumulation registers are one file.
+    target.limits.work_group_registers = 131072;
+    target.limits.work_item_registers = 512;
+  } else if (architecture.starts_with("gfx10")) {
+    target.limits.wave_size = 32;
+  }
+  return target;
 }
 
 }  // namespace
 
 std::vector<Target> targets() {
-  hip::DeviceLimits unified;  // gfx90a: vector and accumulation registers are one file
-  unified.work_group_registers = 131072;
-  unified.work_item_registers = 512;
-  hip::DeviceLimits narrow;
-  narrow.wave_size = 32;
-  return {{"gfx906", {}}, {"gfx908", {}}, {"gfx90a", unified}, {"gfx1030", narrow}};
+  std::vector<Target> result;
+  std::istringstream names(HONE_GPU_ARCHITECTURES);
+  for (std::string name; names >> name;) result.push_back(target_of(name));
+  return result;
 }
 
 Target find_target(const std::string& architecture) {
@@ -173,11 +182,11 @@ Target find_target(const std::string& architecture) {
 
 std::vector<std::string> kernel_names() { return {"gemm", "conv2d", "softmax", "layernorm"}; }
 
-std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all) {
-  if (kernel == "gemm") return gemm_cases(target, all);
-  if (kernel == "conv2d") return conv2d_cases(target, all);
-  if (kernel == "softmax") return row_cases("softmax", softmax::hip::source(), target, all);
-  if (kernel == "layernorm") return row_cases("layernorm", layernorm::hip::source(), target, all);
+std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, Extent extent) {
+  if (kernel == "gemm") return gemm_cases(target, extent);
+  if (kernel == "conv2d") return conv2d_cases(target, extent);
+  if (kernel == "softmax") return row_cases("softmax", softmax::hip::source(), target, extent);
+  if (kernel == "layernorm") return row_cases("layernorm", layernorm::hip::source(), target, extent);
   throw Error(Errc::invalid_option,
               fmt::format("there is no kernel '{}'; hone has: {}", kernel, fmt::join(kernel_names(), ", ")));
 }

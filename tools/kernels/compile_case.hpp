@@ -27,9 +27,10 @@ struct CompileCase {
 struct Target {
   std::string architecture;
   hip::DeviceLimits limits;
+  bool has_facts = true;  // whether its code says what kernels/hip/code_object.hpp reads
 };
 
-// gfx906, gfx908, gfx90a and gfx1030.
+// Those of AMD's GPUs or of NVIDIA's, as HONE_GPU says: HONE_GPU_ARCHITECTURES.
 std::vector<Target> targets();
 // One of them; throws Error(invalid_option) naming them.
 Target find_target(const std::string& architecture);
@@ -37,9 +38,11 @@ Target find_target(const std::string& architecture);
 // The kernels' names.
 std::vector<std::string> kernel_names();
 
-// For one kernel on a target: the defaults of typical problems, then either a sample of at least 200 configurations
-// that covers all pairs of values, or every configuration of the space; types, transposes and the rest of a problem's
-// class in turn. Throws Error(invalid_option) on an unknown kernel.
-std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, bool all);
+enum class Extent { defaults, sample, all };
+
+// For one kernel on a target: the defaults of typical problems, then nothing else, a sample of at least 200
+// configurations that covers all pairs of values, or every configuration of the space; types, transposes and the rest
+// of a problem's class in turn. Throws Error(invalid_option) on an unknown kernel.
+std::vector<CompileCase> compile_cases(const std::string& kernel, const Target& target, Extent extent);
 
 }  // namespace hone::tools

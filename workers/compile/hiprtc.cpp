@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "workers/compile/hiprtc_options.hpp"
+
 namespace hone::workers {
 namespace {
 
@@ -34,7 +36,7 @@ Code compile_by_hiprtc(const CompileRequest& request) {
       hiprtcCreateProgram(&raw, request.source.c_str(), request.name.c_str(), 0, nullptr, nullptr);
   if (created != HIPRTC_SUCCESS) fail(created, {});
   const Program program(raw);
-  std::vector<std::string> options = {"--offload-arch=" + request.architecture, "-std=c++17", "-O3"};
+  std::vector<std::string> options = target_options(request.architecture);
   options.insert(options.end(), request.options.begin(), request.options.end());
   std::vector<const char*> texts;
   for (const std::string& option : options) texts.push_back(option.c_str());

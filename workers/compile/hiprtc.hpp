@@ -1,4 +1,4 @@
-// HIP's run-time compiler. Needs no device.
+// The run-time compiler, HIP's or CUDA's. Needs no device.
 #pragma once
 
 #include "workers/compile/compiler.hpp"

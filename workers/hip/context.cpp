@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <hone/error.hpp>
 #include <thread>
 #include <utility>
+
+#include "workers/hip/platform.hpp"
 
 namespace hone::hip {
 namespace {
@@ -34,12 +37,10 @@ bool is_sticky(hipError_t error) noexcept {
     case hipErrorPriorLaunchFailure:
     case hipErrorContextIsDestroyed:
     case hipErrorAssert:
-    case hipErrorRuntimeMemory:
-    case hipErrorRuntimeOther:
     case hipErrorUnknown:
       return true;
     default:
-      return false;
+      return std::ranges::find(platform.sticky_errors, error) != platform.sticky_errors.end();
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace hone::hip {
 
-// HIP's own words: "hipErrorOutOfMemory: out of memory".
+// The runtime's own words: "hipErrorOutOfMemory: out of memory".
 std::string describe(hipError_t error);
 // Errors after which nothing on the device can be relied on.
 bool is_sticky(hipError_t error) noexcept;

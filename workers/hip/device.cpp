@@ -16,6 +16,7 @@
 #include "workers/hip/device.hpp"
 #include "workers/hip/load.hpp"
 #include "workers/hip/module.hpp"
+#include "workers/hip/platform.hpp"
 #include "workers/hip/stream.hpp"
 
 namespace hone {
@@ -30,15 +31,15 @@ std::string version_of(hipError_t (*ask)(int*)) {
 // Never by the marketing name, which some drivers leave empty.
 Environment environment_of(const hipDeviceProp_t& properties) {
   Environment environment;
-  environment.vendor = "amd";
+  environment.vendor = platform.vendor;
   environment.architecture = properties.gcnArchName;
-  environment.device = fmt::format("{} compute units", properties.multiProcessorCount);
+  environment.device = fmt::format("{} {}", properties.multiProcessorCount, platform.compute_units);
   environment.facts["clock"] = fmt::format("{} kHz", properties.clockRate);
   environment.facts["memory clock"] = fmt::format("{} kHz", properties.memoryClockRate);
   environment.facts["memory bus"] = fmt::format("{} bit", properties.memoryBusWidth);
   environment.facts["memory"] = fmt::format("{} bytes", properties.totalGlobalMem);
-  environment.facts["hip driver"] = version_of(&hipDriverGetVersion);
-  environment.facts["hip runtime"] = version_of(&hipRuntimeGetVersion);
+  environment.facts[fmt::format("{} driver", platform.facts)] = version_of(&hipDriverGetVersion);
+  environment.facts[fmt::format("{} runtime", platform.facts)] = version_of(&hipRuntimeGetVersion);
   return environment;
 }
 
@@ -58,8 +59,7 @@ DeviceLimits limits_of(const hipDeviceProp_t& properties, std::string_view archi
   limits.max_work_group = properties.maxThreadsPerBlock;
   limits.local_memory_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlock);
   limits.work_group_registers = properties.regsPerBlock;
-  // From gfx90a on vector and accumulation registers are one file.
-  if (architecture == "gfx90a" || architecture.starts_with("gfx94")) limits.work_item_registers = 512;
+  limits.work_item_registers = platform.work_item_registers(architecture);
   return limits;
 }
 
@@ -232,17 +232,18 @@ std::shared_ptr<Device> make_device(int ordinal, const HipOptions& options,
                                     std::unique_ptr<workers::Compiler> compiler) {
   int count = 0;
   if (const hipError_t found = hipGetDeviceCount(&count); found != hipSuccess) {
-    throw Error(Errc::no_device, fmt::format("HIP finds no device: {}; is the amdgpu driver loaded, and may this user "
-                                             "open /dev/kfd and /dev/dri?",
-                                             describe(found)));
+    throw Error(Errc::no_device,
+                fmt::format("{} finds no device: {}; {}", platform.runtime, describe(found), platform.no_device));
   }
   if (ordinal < 0 || ordinal >= count) {
-    throw Error(Errc::no_device, fmt::format("there is no device hip:{}; HIP finds {} (see HIP_VISIBLE_DEVICES)",
-                                             ordinal, count == 0 ? "none" : fmt::format("hip:0 to hip:{}", count - 1)));
+    throw Error(Errc::no_device,
+                fmt::format("there is no device hip:{}; {} finds {} (see {})", ordinal, platform.runtime,
+                            count == 0 ? "none" : fmt::format("hip:0 to hip:{}", count - 1), platform.visible_devices));
   }
   hipDeviceProp_t properties{};
   if (const hipError_t read = hipGetDeviceProperties(&properties, ordinal); read != hipSuccess) {
-    throw Error(Errc::no_device, fmt::format("HIP does not describe device hip:{}: {}", ordinal, describe(read)));
+    throw Error(Errc::no_device,
+                fmt::format("{} does not describe device hip:{}: {}", platform.runtime, ordinal, describe(read)));
   }
   auto context = std::make_shared<Context>(ordinal, fmt::format("hip:{}", ordinal), options.hang_timeout);
   return std::make_shared<HipDevice>(std::move(context), properties, std::move(compiler));
@@ -262,11 +263,11 @@ std::shared_ptr<Device> hip_device(int ordinal, HipOptions options) {
   if (options.compile_timeout.count() <= 0) {
     throw Error(Errc::invalid_option, "HipOptions::compile_timeout must be a positive time");
   }
-  auto compiler = std::make_unique<workers::ChildCompiler>(
-      workers::ChildCompilerOptions{.program = {options.compiler.empty() ? hip::compiler_path() : options.compiler},
-                                    .version = "hiprtc " + hip::version_of(&hipRuntimeGetVersion),
-                                    .timeout = options.compile_timeout,
-                                    .memory_bytes = options.compile_memory_bytes});
+  auto compiler = std::make_unique<workers::ChildCompiler>(workers::ChildCompilerOptions{
+      .program = {options.compiler.empty() ? hip::compiler_path() : options.compiler},
+      .version = fmt::format("{} {}", hip::platform.compiler, hip::version_of(&hipRuntimeGetVersion)),
+      .timeout = options.compile_timeout,
+      .memory_bytes = options.compile_memory_bytes});
   return hip::make_device(ordinal, options, std::move(compiler));
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::children_of;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -133,11 +134,11 @@ TEST(HipCompiler, CompilesForAGpuThatIsNotThere) {
   CompileRequest kernel{.name = "set",
                         .source = "extern \"C\" __global__ void set(float* x) { x[threadIdx.x] = VALUE; }",
                         .options = {"-DVALUE=1.0f"},
-                        .architecture = "gfx90a"};
+                        .architecture = HIP_ARCHITECTURE};
   EXPECT_THAT(compile(compiler, kernel), StartsWith("\x7f"
                                                     "ELF"));
   kernel.options = {"-DVALUE=("};
-  EXPECT_THAT(compile(compiler, kernel), HasSubstr("expected expression"));
+  EXPECT_THAT(compile(compiler, kernel), ContainsRegex("expected (an )?expression"));
   kernel.options = {"-DVALUE=1"};
   EXPECT_THAT(compile(compiler, kernel), StartsWith("\x7f"
                                                     "ELF"));
