@@ -4,13 +4,20 @@
 
 #include <algorithm>
 #include <hone/error.hpp>
-#include <optional>
 
 #include "kernels/conv2d/geometry.hpp"
 #include "kernels/hip/definitions.hpp"
+#include "kernels/hip/tiling.hpp"
 
 namespace hone::conv2d::hip {
 namespace {
+
+using hone::hip::default_registers;
+using hone::hip::default_threads;
+using hone::hip::first_configuration;
+using hone::hip::least_threads;
+using hone::hip::tiles;
+using hone::hip::useful_tile;
 
 // Elements are counted in 32 bits on the device, with room for a tile behind the end.
 constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
@@ -20,7 +27,6 @@ constexpr std::int64_t max_size = std::int64_t{1} << 26;
 constexpr std::int64_t max_work_items = std::int64_t{1} << 31;
 constexpr std::int64_t max_groups_z = 65535;
 constexpr std::int64_t direct_work_group = 256;
-constexpr std::int64_t least_threads = 8;
 // A tile's table of positions: offset, row and column.
 constexpr std::int64_t position_bytes = 12;
 
@@ -56,8 +62,6 @@ struct Tiling {
 
 const std::vector<std::string> tile_names = {"threads_m",     "threads_n", "register_m", "register_n", "tile_k",
                                              "local_weights", "stages",    "padding",    "unroll"};
-
-std::int64_t tiles(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
 
 std::int64_t positions_of(const Problem& p, const Geometry& g) { return p.batch * g.output_height * g.output_width; }
 
@@ -102,47 +106,31 @@ SearchSpace search_space(const Problem& p, const DeviceLimits& limits) {
     return tiling.local_bytes(type) <= limits.local_memory_bytes && tiling.registers() <= limits.work_item_registers &&
            tiling.registers() * tiling.work_group() <= limits.work_group_registers;
   });
-  const auto useful = [](std::int64_t size) {
-    return [size](std::span<const std::int64_t> v) {
-      return v[0] * v[1] / 2 < size || (v[0] == least_threads && v[1] == 1);
-    };
-  };
-  space.rule({"threads_m", "register_m"}, useful(g.group_filters));
-  space.rule({"threads_n", "register_n"}, useful(positions_of(p, g)));
+  space.rule({"threads_m", "register_m"}, useful_tile(g.group_filters));
+  space.rule({"threads_n", "register_n"}, useful_tile(positions_of(p, g)));
   return space;
 }
 
 Configuration default_configuration(const Problem& p, const DeviceLimits& limits) {
   const Geometry g = geometry_of(p);
   const SearchSpace space = search_space(p, limits);
-  const std::int64_t sizes[] = {g.group_filters, positions_of(p, g)};
-  const auto threads = [](std::int64_t size) { return size > least_threads ? 16 : least_threads; };
+  const std::int64_t filters = g.group_filters, positions = positions_of(p, g);
+  const std::int64_t threads_m = default_threads(filters), threads_n = default_threads(positions);
   for (std::int64_t most = 8; most >= 1; most /= 2) {
-    const auto registers = [most, &threads](std::int64_t size) {
-      std::int64_t result = most;
-      while (result > 1 && threads(size) * result / 2 >= size) result /= 2;
-      return result;
-    };
+    const std::int64_t register_m = default_registers(filters, most), register_n = default_registers(positions, most);
+    const std::int64_t groups =
+        tiles(filters, threads_m * register_m) * tiles(positions, threads_n * register_n) * p.groups;
     // A GPU with little to do at a time wants more tiles than large ones leave.
-    const std::int64_t groups = tiles(sizes[0], threads(sizes[0]) * registers(sizes[0])) *
-                                tiles(sizes[1], threads(sizes[1]) * registers(sizes[1])) * p.groups;
     if (most > 2 && groups < 64) continue;
     for (const std::int64_t stages : {2, 1}) {
       try {
-        return space.configuration(
-            {threads(sizes[0]), threads(sizes[1]), registers(sizes[0]), registers(sizes[1]), 16, 1, stages, 4, 4});
+        return space.configuration({threads_m, threads_n, register_m, register_n, 16, 1, stages, 4, 4});
       } catch (const Error&) {
         // Outside: the next one is smaller.
       }
     }
   }
-  std::optional<Configuration> first;
-  space.for_each([&](const Configuration& configuration) {
-    first = configuration;
-    return false;
-  });
-  if (!first) throw Error(Errc::invalid_option, "the limits of the device leave no configuration of the conv2d kernel");
-  return *first;
+  return first_configuration(space, "conv2d");
 }
 
 std::int64_t estimated_registers(const Configuration& configuration) {

@@ -8,9 +8,17 @@
 
 #include "kernels/gemm/layout.hpp"
 #include "kernels/hip/definitions.hpp"
+#include "kernels/hip/tiling.hpp"
 
 namespace hone::gemm::hip {
 namespace {
+
+using hone::hip::default_registers;
+using hone::hip::default_threads;
+using hone::hip::first_configuration;
+using hone::hip::least_threads;
+using hone::hip::tiles;
+using hone::hip::useful_tile;
 
 // Sizes count in 32 bits on the device, with room for a tile behind the end.
 constexpr std::int64_t max_size = std::int64_t{1} << 30;
@@ -18,7 +26,6 @@ constexpr std::int64_t max_size = std::int64_t{1} << 30;
 constexpr std::int64_t max_work_items = std::int64_t{1} << 31;
 constexpr std::int64_t max_groups_z = 65535;
 constexpr std::int64_t join_work_group = 256;
-constexpr std::int64_t least_threads = 8;
 
 // A configuration by name. The order is that of the space.
 struct Tiling {
@@ -58,8 +65,6 @@ struct Tiling {
   }
 };
 
-std::int64_t tiles(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
-
 SearchSpace parameters() {
   SearchSpace space;
   space.power_of_two("threads_m", least_threads, 32).power_of_two("threads_n", least_threads, 32);
@@ -95,12 +100,7 @@ void leave_out_equals(SearchSpace& space, const Problem& p) {
 }
 
 void fit_to_problem(SearchSpace& space, const Problem& p) {
-  const auto useful = [](std::int64_t size) {
-    return [size](std::span<const std::int64_t> v) {
-      return v[0] * v[1] / 2 < size || (v[0] == least_threads && v[1] == 1);
-    };
-  };
-  space.rule({"threads_m", "register_m"}, useful(p.m)).rule({"threads_n", "register_n"}, useful(p.n));
+  space.rule({"threads_m", "register_m"}, useful_tile(p.m)).rule({"threads_n", "register_n"}, useful_tile(p.n));
   space.rule({"tile_k", "split_k"},
              [k = p.k](std::span<const std::int64_t> v) { return v[1] == 1 || v[1] <= tiles(k, v[0]); });
   space.rule({"split_k"}, [p](std::span<const std::int64_t> v) {
@@ -134,15 +134,9 @@ SearchSpace search_space(const Problem& p, const DeviceLimits& limits) {
 
 Configuration default_configuration(const Problem& p, const DeviceLimits& limits) {
   const SearchSpace space = search_space(p, limits);
-  const auto threads = [](std::int64_t size) { return size > least_threads ? 16 : least_threads; };
-  const std::int64_t threads_m = threads(p.m), threads_n = threads(p.n);
+  const std::int64_t threads_m = default_threads(p.m), threads_n = default_threads(p.n);
   for (std::int64_t most = 8; most >= 1; most /= 2) {
-    const auto registers = [most](std::int64_t size, std::int64_t group) {
-      std::int64_t result = most;
-      while (result > 1 && group * result / 2 >= size) result /= 2;
-      return result;
-    };
-    const std::int64_t register_m = registers(p.m, threads_m), register_n = registers(p.n, threads_n);
+    const std::int64_t register_m = default_registers(p.m, most), register_n = default_registers(p.n, most);
     const std::int64_t groups = tiles(p.m, threads_m * register_m) * tiles(p.n, threads_n * register_n) * p.batch;
     // Large tiles read least, but a GPU with little to do at a time wants more of them, and parts of long products.
     if (most > 2 && groups < 64) continue;
@@ -160,13 +154,7 @@ Configuration default_configuration(const Problem& p, const DeviceLimits& limits
       }
     }
   }
-  std::optional<Configuration> first;
-  space.for_each([&](const Configuration& configuration) {
-    first = configuration;
-    return false;
-  });
-  if (!first) throw Error(Errc::invalid_option, "the limits of the device leave no configuration of the gemm kernel");
-  return *first;
+  return first_configuration(space, "gemm");
 }
 
 std::int64_t estimated_registers(const Configuration& configuration) {
